@@ -212,11 +212,11 @@ class meter {
     }
     if (rank_ == 0) begin(key);
     double const before = hand_over();
-    std::vector<std::size_t> iterations;
-    for (auto const& w : ways) iterations.push_back(choose(w));
-    std::vector<std::size_t> order(ways.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    auto [iterations, blocks] = cut(key, ways);
+    std::vector<std::size_t> order(ways.size() * blocks);
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i % ways.size();
     std::vector<std::vector<double>> times(ways.size());
+    std::vector<std::vector<double>> turn(ways.size());
     auto const deadline = now() + settings_->row_seconds;
     for (int repetition = 0; agree(repetition < fewest || (repetition < most && now() < deadline)) != 0;
          ++repetition) {
@@ -224,7 +224,11 @@ class meter {
       for (std::size_t const who : order) {
         auto const& w = ways[who];
         run(w, std::max(key.warm_up, 1 + iterations[who] / 8));
-        times[who].push_back(run(w, iterations[who]) / static_cast<double>(iterations[who]) / key.per_call);
+        turn[who].push_back(run(w, iterations[who]) / static_cast<double>(iterations[who]) / key.per_call);
+      }
+      for (std::size_t who = 0; who < ways.size(); ++who) {
+        times[who].push_back(middle(turn[who]));
+        turn[who].clear();
       }
     }
     double const after = hand_over();
@@ -259,7 +263,38 @@ class meter {
 
  private:
   static constexpr int fewest = 3;
-  static constexpr int most = 21;
+  static constexpr int most = 63;
+  static constexpr std::size_t many_blocks = 9;      ///< of each way in a repetition, if they are short
+  static constexpr double block_seconds = 0.025e-3;  ///< time of a short one
+
+  /// A row's work in pieces: the iterations of each way's block, and the blocks of each way in a repetition.
+  struct pieces {
+    std::vector<std::size_t> iterations;
+    std::size_t blocks;
+  };
+
+  /// Cuts a row into blocks. Where an iteration is short, a repetition has nine blocks of each way, in an
+  /// order that is drawn, and the median of nine counts: drift of the clock's rate and single interrupts meet
+  /// all ways alike. Blocks are long where an iteration is, where a block needs a warm-up, and where ranks
+  /// share cores, since each block begins with a meeting of all ranks.
+  pieces cut(row_key const& key, std::vector<way> const& ways) const {
+    bool is_short = !oversubscribed() && key.warm_up == 0 && ways.size() > 1;
+    std::vector<std::size_t> iterations;
+    for (auto const& w : ways) {
+      if (is_short) iterations.push_back(choose(w, block_seconds));
+      is_short = is_short && iterations.back() > 1;
+    }
+    if (is_short) return {std::move(iterations), many_blocks};
+    iterations.clear();
+    for (auto const& w : ways) iterations.push_back(choose(w, settings_->sample_seconds));
+    return {std::move(iterations), 1};
+  }
+
+  static double middle(std::vector<double>& values) {
+    auto const at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+  }
 
   /// True if the row is to be measured. All ranks meet the same rows, so the answer is the same on each.
   bool wanted(std::string const& name) {
@@ -337,16 +372,16 @@ class meter {
   }
 
   /// The number of iterations for which a sample lasts as long as wanted. Also warms up.
-  std::size_t choose(way const& w) const {
+  std::size_t choose(way const& w, double length) const {
     std::uint64_t n = 1;
     for (;;) {
       double best = run(w, n);
       // A system call or an interrupt makes one run of a few iterations ten times slower, so the best of
       // three counts. Rank 0 decides whether a run is that short, since only rank 0 measures.
-      bool const short_of_it = best > settings_->sample_seconds / 8 && best < settings_->sample_seconds * 8;
+      bool const short_of_it = best > length / 8 && best < length * 8;
       if (agree(short_of_it) != 0) best = std::min({best, run(w, n), run(w, n)});
-      double const grow = std::clamp(settings_->sample_seconds / std::max(best, 1e-8) * 1.1, 1.2, 100.0);
-      bool const enough = best >= settings_->sample_seconds * 0.8;
+      double const grow = std::clamp(length / std::max(best, 1e-8) * 1.1, 1.2, 100.0);
+      bool const enough = best >= length * 0.8;
       auto const next = enough ? n : static_cast<std::uint64_t>(std::ceil(static_cast<double>(n) * grow));
       auto const agreed = agree(enough ? 0 : next);
       if (agreed == 0) return n;

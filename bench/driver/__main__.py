@@ -48,8 +48,10 @@ def arguments():
     parser.add_argument('--minutes', type=float, metavar='M', help='measure for at most M minutes')
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
-    parser.add_argument('--compare', nargs=2, metavar=('OLD', 'NEW'),
-                        help='list the changes beyond noise between two results (directories or rows.jsonl)')
+    parser.add_argument('--compare', nargs='+', metavar='RUN',
+                        help='list the changes beyond noise from run to run (directories or rows.jsonl, the oldest first)')
+    parser.add_argument('--history', nargs='*', default=[], metavar='RUN',
+                        help='take these runs, too, into the history of the page')
     parser.add_argument('--why', metavar='ROW',
                         help='list the instructions in which a row spends its time, like put_latency/flush/8')
     parser.add_argument('--readme', nargs='*', metavar='FILE',
@@ -61,6 +63,8 @@ def arguments():
     parser.add_argument('--no-install', action='store_true', help='use the installed libraries only')
     given = parser.parse_args()
     given.suites = given.suite.split(',')
+    if given.compare and len(given.compare) < 2:
+        parser.error('--compare needs two runs or more')
     for name in given.suites:
         if name not in suites.SUITES:
             parser.error(f"there is no suite '{name}'; there are {', '.join(suites.SUITES)}")
@@ -180,11 +184,13 @@ def main():
     given = arguments()
     if given.list:
         return show_list()
+    for path in given.history:
+        os.makedirs(given.out, exist_ok=True)
+        history.add(Results.read(path), given.out)
     if given.why:
         print('\n'.join(why.lines(given.why, BUILD)))
     elif given.compare:
-        old, new = map(Results.read, given.compare)
-        print('\n'.join(compare.lines(old, new)))
+        print('\n'.join(compare.over([Results.read(path) for path in given.compare])))
     elif given.readme is not None:
         results = Results.read(given.out)
         for path in given.readme or documents_for(results):

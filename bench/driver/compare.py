@@ -83,3 +83,15 @@ def lines(old, new):
         yield f'{suite}: {name}, {ranks} ranks, {place}: {factor:.2f} times {word} ' \
               f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also}{doubt})'
     yield f'{len(changed)} of {compared} rows changed beyond noise.'
+
+
+def over(runs):
+    """The changes from each run to the next, and, if there are more than two, from the first to the last."""
+    for number, (old, new) in enumerate(zip(runs, runs[1:])):
+        if number:
+            yield ''
+        yield from lines(old, new)
+    if len(runs) > 2:
+        yield ''
+        yield 'From the first to the last:'
+        yield from lines(runs[0], runs[-1])

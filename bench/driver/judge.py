@@ -14,6 +14,9 @@ import limits
 import spread
 import suites
 
+# A library whose quarter of quickest times is within this factor of the best median may be the quickest one.
+NEAR = 1.15
+
 
 def key_of(sample):
     return (sample['suite'], sample['row'], sample['mode'], sample['bytes'], sample['ranks'])
@@ -104,6 +107,8 @@ def judge_row(samples, given_target=None, missing=None):
     if ours in series and raw:
         values = ratios(series[ours], series['pgas', row['best_raw']])
         short = max(short, compare(row, 'to_raw', values, row['target_raw'], judged, upwards=False))
+    if ours in series and raw and peers:
+        restate(row, target, row['to_raw'], ratios(series[row['best_peer'], ''], series['pgas', row['best_raw']]))
     if ours in series and peers:
         values = ratios(series[row['best_peer'], ''], series[ours])
         short = max(short, compare(row, 'ahead', values, row['target_ahead'], judged, upwards=True))
@@ -132,6 +137,45 @@ def compare(row, field, values, target, judged, upwards):
     row[field]['verdict'] = 'noise' if said == '?' else said
     judged.append(said)
     return asked.middle / limit
+
+
+def open_sides(row, far):
+    """The ratios of a row whose verdict is open: of 'to_raw' and 'ahead'. `far`: few rounds are there, so a verdict
+    also counts as open if the interval, with its own width added on both sides, contains the target."""
+    if row['verdict'] == 'BEHIND' and not far:
+        return set()  # one side is enough
+    sides = set()
+    for side, target in (('to_raw', row['target_raw']), ('ahead', row['target_ahead'])):
+        ratio = row[side]
+        if not ratio or not target:
+            continue
+        limit = target / suites.SAME if side == 'ahead' else target * suites.SAME
+        more = (ratio['high'] - ratio['low']) * far
+        if ratio['verdict'] == 'noise' or not (ratio['low'] - more > limit or ratio['high'] + more < limit):
+            sides.add(side)
+    return sides if far else {side for side in sides if row[side]['verdict'] == 'noise'}
+
+
+def near_the_best(row):
+    """The other libraries that may be the quickest in a row."""
+    if not row['peers']:
+        return set()
+    best = min(s['median'] for s in row['peers'].values())
+    return {name for name, s in row['peers'].items() if s['p25'] <= NEAR * best}
+
+
+def restate(row, targets, ours_to_raw, peer_to_raw):
+    """Restates how many times ahead a row must be if the hand-written code is not that far ahead of the best
+    other library: ours at its target for the hand-written code is then as far ahead as can be."""
+    if not (row['target_raw'] and targets.ahead > 1 and ours_to_raw and peer_to_raw):
+        return
+    most = spread.median(peer_to_raw) / row['target_raw']
+    if most >= targets.ahead:
+        return
+    row['target_ahead'] = max(1.0, most)
+    row['restated'] = (f"Restated: {targets.ahead:g} times ahead cannot be reached, since the code by hand is "
+                       f"{spread.median(peer_to_raw):.3g} times ahead itself. At {row['target_raw']:.3g} of that code ours is "
+                       f"{row['target_ahead']:.3g} times ahead.")
 
 
 def judge(samples, notes=()):

@@ -11,6 +11,8 @@ import suites
 
 # The first pattern that fits the whole of row/mode/bytes counts.
 LIMITS = [
+    (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
+    (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
     (r'.*/(put_get|user_memory)', 'The same stores, loads and copies by hand, by pointer or by the system\'s copy between processes.'),
     (r'.*/scc|simulat.*|.*(private|words)', 'A size or a speed of ours alone: fewer bytes and more events a second are better, without a bound.'),
     (r'(put|get)_latency/flush/8', 'One store or load of the other rank\'s memory. A flush orders own stores only, which the '
@@ -38,8 +40,6 @@ LIMITS = [
     (r'gups/.*', 'A loop of atomic additions at random: a miss of the cache and of the address table each, as many under way as the '
      'core has buffers.'),
     (r'(nstream|transpose|matmul|matvec|cg)/.*', 'The same kernel by hand in shared memory, without a library.'),
-    (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
-    (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
     (r'(program|include) .*', 'The headers of other libraries that it needs, compiled alone.'),
     (r'i.*', 'The blocking form of the same collective.'),
     (r'.*(bcast|reduce|scatter|gather|alltoall|scan).*', 'Short ones: a barrier by hand, the least in which all can know of all. Long '

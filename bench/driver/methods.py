@@ -5,6 +5,9 @@ import re
 
 # The first pattern that fits the whole of row/mode/bytes counts.
 METHODS = [
+    (r'.*/(system calls|instructions)(/\d+)?', 'Counted, not timed: system calls are trapped, and callgrind counts the instructions of '
+     'rank 0 while there is nothing to wait for.'),
+    (r'.*/SCC, lines/\d+', 'The emulated chip counts the lines that an epoch moves.'),
     (r'(put|get|fop|cas|acc)_latency/(fence|post|lock|lock_shared)/\d+', 'Rank 0 opens the epoch, makes the access, and closes it, again '
      'and again. The time is that of the whole epoch.'),
     (r'(put|get|fop|cas|acc)_latency/.*', 'Rank 0 makes the access and completes it, again and again, while the other rank waits in the '
@@ -20,9 +23,6 @@ METHODS = [
     (r'lock_hand_over.*', 'The lock goes from one rank to the other, in turn.'),
     (r'lock_.*', 'Rank 0 takes a free lock on the other rank\'s part, makes one operation, and releases it.'),
     (r'fft3d/.*', 'A whole transform of a field that is in place. Plans are made before.'),
-    (r'.*/(system calls|instructions)(/\d+)?', 'Counted, not timed: system calls are trapped, and callgrind counts the instructions of '
-     'rank 0 while there is nothing to wait for.'),
-    (r'.*/SCC, lines/\d+', 'The emulated chip counts the lines that an epoch moves.'),
     (r'(program|include) .*', 'The compiler runs on the file, again and again. The time is that of the whole run.'),
     (r'.*(bcast|reduce|scatter|gather|alltoall|scan).*', 'Calls follow each other without a barrier, and the root goes round. Each rank '
      'has one buffer for its elements and one for results.'),

@@ -5,6 +5,7 @@ report_test.py"""
 import contextlib
 import io
 import os
+import random
 import tempfile
 import unittest
 import unittest.mock
@@ -269,6 +270,90 @@ class Breakdowns(unittest.TestCase):
         self.assertIn('mpich: crashed: signal 11', page.line_of(row))
 
 
+class Deciding(unittest.TestCase):
+    """Time goes to rows whose verdict is open, and to those programs that the verdict needs."""
+
+    def row(self, *ours, **peer):
+        samples = rounds(*ours) + rounds(*[1e-9] * len(ours), way='store')
+        for name, time in peer.items():
+            samples += rounds(*[time] * len(ours), contender=name)
+        return judge.judge(samples)[0]
+
+    def test_a_row_far_from_its_target_is_settled_early_and_one_near_it_is_not(self):
+        self.assertEqual(judge.open_sides(self.row(1e-9, 1.01e-9, 1e-9), far=True), set())
+        self.assertEqual(judge.open_sides(self.row(3e-9, 3.1e-9, 3e-9), far=True), set())
+        self.assertEqual(judge.open_sides(self.row(1.1e-9, 1.12e-9, 1.08e-9), far=True), {'to_raw'})
+        self.assertEqual(judge.open_sides(self.row(1.1e-9, 1.12e-9, 1.08e-9), far=False), set())
+
+    def test_a_row_without_a_target_is_settled(self):
+        self.assertEqual(judge.open_sides(judge.judge(rounds(1e-9, 2e-9, row='put_overlap', size=8))[0], far=True), set())
+
+    def test_a_row_that_is_behind_on_one_side_is_decided(self):
+        row = self.row(2e-9, 2.1e-9, 2e-9, mpich=6.2e-9)
+        self.assertEqual(row['verdict'], 'BEHIND')
+        self.assertEqual(judge.open_sides(row, far=False), set())
+
+    def test_only_peers_that_may_be_the_best_go_on(self):
+        self.assertEqual(judge.near_the_best(self.row(1e-9, 1e-9, 1e-9, mpich=3e-9, openmpi=3.2e-9, oshmem=9e-9)), {'mpich', 'openmpi'})
+
+    def test_a_round_leaves_out_what_no_open_verdict_needs(self):
+        run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        self.assertIsNone(run.open_rows(0))
+        near = [sample(t, number=i, size=64) for i, t in enumerate((1.0e-9, 1.07e-9, 1.0e-9))]
+        run.samples = [*near, *rounds(*[1e-9] * 3, way='memcpy', size=64), *rounds(*[8e-9] * 3, contender='mpich', size=64),
+                       *rounds(*[1e-9] * 3), *rounds(*[1e-9] * 3, way='store')]
+        rows = run.open_rows(3)
+        self.assertEqual(rows, {('micro', 2): {'put_latency/flush/64': set()}})
+        ours, peer = (runner.Entry('micro', suites.Part({}), c, 'program', 2) for c in suites.CONTENDERS[:2])
+        for entry in (ours, peer):
+            for s in run.samples:
+                run.tell(entry, s)
+        self.assertEqual(run.mine(ours, rows['micro', 2]), ['put_latency/flush/64'])
+        self.assertEqual(run.mine(peer, rows['micro', 2]), [])  # only the hand-written side is open
+        other = runner.Entry('micro', suites.Part({}), suites.CONTENDERS[0], 'another', 2)
+        self.assertEqual(run.mine(other, rows['micro', 2]), [])  # it does not have the row
+
+    def test_few_of_many_noisy_rows_stay_open_in_the_same_time(self):
+        """A model of a run: 60 rows whose true ratios lie 3 to 40 % from the target, and noise of 12 % a round."""
+        chance = random.Random(1)
+        rows = [(n, 1.1 * suites.SAME * (1 + 0.03 * (1 + n % 12) * (-1) ** n)) for n in range(60)]
+
+        def run(budget, choose):
+            samples, number = {n: [] for n, _ in rows}, 0
+            while budget > 0:
+                now = [(n, true) for n, true in rows if choose(number, samples[n])]
+                if not now:
+                    break
+                for n, true in now:
+                    samples[n] += [sample(1e-9 * true * chance.gauss(1, 0.12), number=number), sample(1e-9, way='store', number=number)]
+                budget -= len(now)
+                number += 1
+            return [(judge.judge(samples[n])[0]['verdict'], true > 1.1 * suites.SAME) for n, true in rows]
+
+        def is_open(number, samples):
+            return number < runner.SURE_FROM or bool(judge.open_sides(judge.judge(samples)[0], far=number < suites.FULL.fewest_rounds))
+
+        old = run(60 * 8, lambda number, samples: number < 8)
+        new = run(60 * 8, is_open)
+        self.assertLess(2 * sum(said == 'noise' for said, _ in new), sum(said == 'noise' for said, _ in old))
+        wrong = sum(said == ('ok' if is_behind else 'BEHIND') for said, is_behind in new)
+        self.assertLessEqual(wrong, 3)
+
+    def test_a_target_ahead_that_the_machine_forbids_is_restated_with_the_reason(self):
+        def add(ours, hand, peer):
+            of = {'row': 'fop_latency'}
+            return judge.judge(rounds(*[ours] * 5, **of) + rounds(*[hand] * 5, way='atomic', **of) + rounds(*[peer] * 5, contender='mpich', **of))[0]
+
+        row = add(10e-9, 10e-9, 27e-9)  # five times ahead would be half of an atomic instruction
+        self.assertEqual(row['verdict'], 'ok')
+        self.assertAlmostEqual(row['target_ahead'], 27 / 10 / 1.1)
+        self.assertIn('Restated', row['restated'])
+        self.assertIn('restated', words.asked(row))
+        self.assertEqual(add(12e-9, 10e-9, 27e-9)['verdict'], 'BEHIND')  # the hand-written code stays the target
+        self.assertEqual(add(10e-9, 10e-9, 8e-9)['target_ahead'], 1)  # never behind a peer
+        self.assertNotIn('restated', add(10e-9, 10e-9, 90e-9))
+
+
 class Counting(unittest.TestCase):
     def test_dumps_follow_each_other_as_the_lines_do(self):
         with tempfile.TemporaryDirectory() as place:
@@ -311,6 +396,13 @@ class Comparing(unittest.TestCase):
         self.assertEqual(len(compare.compare(none, some)[0]), 1)
         self.assertEqual(len(compare.compare(some, none)[0]), 1)
         self.assertIn('3.00 times fewer', '\n'.join(compare.lines(some, none)))
+
+    def test_many_runs_are_compared_one_by_one_and_as_a_whole(self):
+        runs = [results(rounds(*[t * 1e-9] * 3)) for t in (4, 3, 2)]
+        told = '\n'.join(compare.over(runs))
+        self.assertIn('1.33 times quicker', told)
+        self.assertIn('1.50 times quicker', told)
+        self.assertIn('2.00 times quicker', told[told.index('From the first to the last'):])
 
     def test_one_round_is_no_proof(self):
         self.assertEqual(compare.compare(results(rounds(1e-9)), results(rounds(9e-9)))[0], [])

@@ -15,6 +15,10 @@ import suites
 
 # The number of restarts of a program in one turn, after it has crashed or hung in a row.
 MOST_RESTARTS = 5
+# The number of rounds that measure all rows.
+SURE_FROM = 3
+# A row that is measured alone or among few has so many times the usual time.
+LONGER = 2
 
 
 @dataclass(frozen=True)
@@ -85,21 +89,19 @@ class Runner:
         self.notes = {}  # (program, contender, ranks, what) -> a line about a program that is missing, crashed or hung
         self.costs = {}  # (suite, contender, ranks) -> seconds
         self.failures = {}  # (program, contender, ranks) -> failures outside of any row
+        self.told = {}  # (program, contender, ranks) -> the names of its rows
         self.breakdowns = {}  # ((program, contender, ranks), row) -> crashes and hangs in it
         self.parts = suites.parts_of(names, effort.quick)
 
     def run(self):
-        """Runs all rounds. The first `fewest_rounds` measure all rows if time permits, later ones undecided
-        rows."""
+        """Runs all rounds, as long as time permits and a verdict is open."""
         longest = 0.0
         for number in range(self.effort.most_rounds):
             if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
                 break
-            only = None
-            if number >= self.effort.fewest_rounds:
-                only = self.undecided()
-                if not only:
-                    break
+            only = self.open_rows(number)
+            if only is not None and not only:
+                break
             before = self.progress.elapsed()
             self.round(number, only)
             longest = max(longest, self.progress.elapsed() - before) if only is None else \
@@ -131,7 +133,7 @@ class Runner:
             self.quiet.wait(self.progress)
         for contender in taking_part[turn:] + taking_part[:turn]:
             entry = Entry(suite, part, contender, part.programs[contender.family] + contender.build, ranks)
-            wanted = names_in(contender, names)
+            wanted = None if names is None else self.mine(entry, names)
             if wanted == []:
                 continue
             self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
@@ -177,6 +179,7 @@ class Runner:
         command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
             row_seconds = min(self.effort.row_seconds, part.row_seconds or self.effort.row_seconds)
+            row_seconds *= LONGER if names is not None else 1
             command += ['--ranks', str(entry.ranks), '--row-seconds', str(row_seconds), '--shared', shared]
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
@@ -207,8 +210,10 @@ class Runner:
             if line['type'] == 'sample':
                 mode = [line['mode']] * bool(line['mode']) + [entry.contender.name] * is_setting
                 self.samples.append({**line, **where, 'ranks': entry.ranks, 'mode': ', '.join(mode)})
+                self.tell(entry, line)
             elif line['type'] == 'row':
                 self.samples.extend({**sample, **where} for sample in from_harness(line, entry.ranks))
+                self.tell(entry, self.samples[-1])
             elif line['type'] in ('value', 'picture'):
                 self.values.append(line)
             elif line['type'] == 'absent':
@@ -217,9 +222,13 @@ class Runner:
             self.samples.append({'type': 'sample', 'row': 'job', 'mode': '', 'bytes': 0, 'unit': 's',
                                  'ranks': entry.ranks, 'way': '', 'hand_over': [], 'seconds': [outcome.seconds],
                                  **where})
+            self.tell(entry, self.samples[-1])
         if outcome.trouble:
             self.blame(entry, story, outcome.trouble)
         return story
+
+    def tell(self, entry, sample):
+        self.told.setdefault(entry.key(), set()).add(judge.name_of(sample))
 
     def blame(self, entry, story, trouble):
         """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any
@@ -241,14 +250,25 @@ class Runner:
             'type': 'note', 'suite': entry.suite, 'contender': entry.contender.name, 'ranks': entry.ranks,
             'what': what, 'why': why})
 
-    def undecided(self):
-        """Names of rows, by suite and number of ranks, whose ratio may still be on either side of its
-        target."""
-        names = {}
+    def open_rows(self, number):
+        """The rows that this round measures: (suite, ranks) -> {name: contenders beside ours}. None: all rows.
+        The first rounds measure all. Up to `fewest_rounds`, rows are left out whose ratios are far from their
+        targets, and rows without a target. Then only those rows go on whose verdict is open."""
+        if number < SURE_FROM:
+            return None
+        rows = {}
         for row in judge.judge(self.samples):
-            if row['verdict'] == 'noise':
-                names.setdefault((row['suite'], row['ranks']), []).append(judge.name_of(row))
-        return names
+            sides = judge.open_sides(row, far=number < self.effort.fewest_rounds)
+            if sides:
+                beside = judge.near_the_best(row) if 'ahead' in sides else set()
+                rows.setdefault((row['suite'], row['ranks']), {})[judge.name_of(row)] = beside
+        return rows
+
+    def mine(self, entry, rows):
+        """The names of those rows that this program has, and whose verdict needs it."""
+        told = self.told.get(entry.key(), set())
+        needed = [name for name, beside in rows.items() if entry.contender.kind != 'peer' or entry.contender.name in beside]
+        return [name for name in names_in(entry.contender, needed) if name in told]
 
 
 def names_in(contender, names):

@@ -63,6 +63,8 @@ def asked(row):
         words.append(f"<= {row['target_raw']:.3g} raw")
     if row['target_ahead'] and row['peers']:
         words.append(f">= {row['target_ahead']:.3g} ahead" if row['target_ahead'] != 1 else 'ahead')
+    if row.get('restated'):
+        words.append('restated')
     return ', '.join(words) or f"none: {row.get('reason') or 'nobody has said why'}"
 
 

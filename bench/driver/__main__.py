@@ -10,6 +10,7 @@ import time
 import asynchronous
 import collectives
 import compare
+import growth
 import history
 import judge
 import machine
@@ -147,6 +148,7 @@ def report(results, directory):
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
+    print('\n'.join(growth.lines(results.rows)))
     if scale.is_there(results.rows):
         print('\n'.join(scale.lines(results.rows)))
     if nodes.is_there(results.rows):

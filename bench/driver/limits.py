@@ -113,10 +113,11 @@ def why_untargeted(row, name):
     if row['ours'] is None:
         return 'Ours took no part in this run, so there is nothing to judge.'
     target = suites.target_of(name, row['ranks'])
-    if target.ahead and not row['peers'] and not (target.raw and row['raw']):
-        return 'Its target is beside other libraries, and none of them ran this row.'
-    if target.raw and not row['raw']:
-        return 'Its target is beside code by hand, which did not run.'
-    if (target.raw or target.ahead) and not (row['to_raw'] or row['ahead']):
-        return 'Ours and the others were never measured in one placement and round.'
+    apart = 'Its target is beside {}, which never ran in the same round and placement of the cores.'
+    if target.raw or target.ahead:
+        if target.ahead and row['peers']:
+            return apart.format('other libraries')
+        if target.raw and row['raw']:
+            return apart.format('code by hand')
+        return f"Its target is beside {'other libraries' if target.ahead else 'code by hand'}, and none of that ran this row."
     return reason_of(row['suite'], name, row['ranks'])

@@ -6,6 +6,7 @@ import os
 import re
 
 import folds
+import growth
 import judge
 import methods
 import plots
@@ -77,6 +78,20 @@ def rows_table(rows, runs, pictures):
     return f'<div class="rows"><div class="heads">{head}</div>' + '\n'.join(line_of(r, runs, pictures) for r in rows) + '</div>'
 
 
+def growth_table(rows):
+    """How rows grow with the number of ranks."""
+    of = growth.table(rows)
+    if not of:
+        return ''
+    ranks = sorted({n for _, times, _, _ in of for n in times})
+    head = ''.join(f'<th>{html.escape(str(name))}</th>' for name in ['row', *(f'{n} ranks' for n in ranks), 'grows as ranks to the', 'by hand'])
+    body = ''.join('<tr>' + cell(title, 'name') + ''.join(cell(times.get(n, '')) for n in ranks) + cell(f'{ours:.2f}', 'ours') +
+                   cell('' if by_hand is None else f'{by_hand:.2f}') + '</tr>' for title, times, ours, by_hand in of)
+    return '<h2>Growth with the number of ranks</h2><p class="soft">All ranks share the cores of this machine, so what all of them must do ' \
+        'grows at least as ranks to the 1.</p>' \
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def in_ten(rows, runs, pictures):
     """The rows with which the page opens."""
     return ''.join(folds.opening(text, row, runs, pictures) for text, row in methods.chosen(rows, judge.name_of))
@@ -146,6 +161,7 @@ def write(results, pictures, directory, runs=()):
 <p class="soft">A ratio is the median over rounds, above its 90 % confidence interval. Rows of two ranks are compared in one
 placement of the two cores, near or far; the time of a line between them is measured before and after each sample. Below a
 verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
+{growth_table(results.rows)}
 <details class="more"><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
 <h2>Contenders</h2><ul>{who}</ul>
 {f'<h2>Missing</h2><ul>{notes}</ul>' if notes else ''}

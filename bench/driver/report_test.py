@@ -14,6 +14,7 @@ import asynchronous
 import collectives
 import compare
 import counting
+import growth
 import history
 import judge
 import launch
@@ -948,6 +949,36 @@ class Why(unittest.TestCase):
         self.assertIn(('bench_sync', 2, ()), why.programs())
 
 
+class GrowthOnCores(unittest.TestCase):
+    def of(self, power, ranks=(2, 4, 8, 16, 32, 64)):
+        made = []
+        for n in ranks:
+            for way, time in (('', 100e-9 * n ** power), ('flags', 50e-9 * n)):
+                made += [{**s, 'ranks': n} for s in rounds(*[time] * 3, row='fence', mode='', size=0, way=way)]
+        return judge.judge(made)
+
+    def test_the_exponent_is_that_of_the_times(self):
+        (title, times, ours, by_hand), = growth.table(self.of(1.5))
+        self.assertEqual((title, sorted(times)), ('fence', [2, 4, 8, 16, 32, 64]))
+        self.assertAlmostEqual(ours, 1.5)
+        self.assertAlmostEqual(by_hand, 1.0)
+        self.assertIn('| 1.50 | 1.00 |', '\n'.join(growth.lines(self.of(1.5))))
+
+    def test_ranks_with_a_core_each_are_left_out(self):
+        by_ranks, = growth.series(self.of(1)).values()
+        by_ranks[2] = {**by_ranks[2], 'ours': {**by_ranks[2]['ours'], 'median': 1e-9}}
+        self.assertAlmostEqual(growth.exponents(by_ranks, cores=2)[0], 1)
+        self.assertGreater(growth.exponents(by_ranks, cores=1)[0], 1.5)
+
+    def test_two_numbers_of_ranks_are_too_few(self):
+        self.assertEqual(growth.table(self.of(1, (2, 64))), [])
+
+    def test_the_page_and_the_suite_have_it(self):
+        self.assertIn('Growth with the number of ranks', page.growth_table(self.of(1)))
+        ranks = {n for part in suites.SUITES['sync'] if part.programs.get('ours') == 'bench_sync' for n in part.ranks}
+        self.assertLessEqual({2, 4, 8, 16, 32, 64}, ranks)
+
+
 class EveryRow(unittest.TestCase):
     """Each row has a target or says why it has none."""
 
@@ -981,7 +1012,7 @@ class EveryRow(unittest.TestCase):
 
     def test_a_target_without_anything_beside_says_so(self):
         alone = judge.judge(rounds(1e-9, row='put_target_busy', mode='flush'))[0]
-        self.assertIn('none of them ran', words.asked(alone))
+        self.assertIn('none of that ran', words.asked(alone))
 
 
 class Together(unittest.TestCase):

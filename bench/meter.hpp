@@ -264,8 +264,9 @@ class meter {
  private:
   static constexpr int fewest = 3;
   static constexpr int most = 63;
-  static constexpr std::size_t many_blocks = 9;      ///< of each way in a repetition, if they are short
-  static constexpr double block_seconds = 0.025e-3;  ///< time of a short one
+  static constexpr std::size_t many_blocks = 9;         ///< of each way in a repetition, if they are short
+  static constexpr double block_seconds = 0.025e-3;     ///< time of a short one
+  static constexpr std::size_t many_iterations = 1000;  ///< of a short one, at least
 
   /// A row's work in pieces: the iterations of each way's block, and the blocks of each way in a repetition.
   struct pieces {
@@ -273,16 +274,17 @@ class meter {
     std::size_t blocks;
   };
 
-  /// Cuts a row into blocks. Where an iteration is short, a repetition has nine blocks of each way, in an
-  /// order that is drawn, and the median of nine counts: drift of the clock's rate and single interrupts meet
-  /// all ways alike. Blocks are long where an iteration is, where a block needs a warm-up, and where ranks
-  /// share cores, since each block begins with a meeting of all ranks.
+  /// Cuts a row into blocks. Where a block of 25 us has a thousand iterations, a repetition has nine of each
+  /// way, in an order that is drawn, and the median of nine counts: drift of the clock's rate and single
+  /// interrupts meet all ways alike. Blocks are longer where an iteration takes longer, since the first ones
+  /// of a block wait for ranks that come late. They are longer, too, where they need a warm-up and where
+  /// ranks share cores.
   pieces cut(row_key const& key, std::vector<way> const& ways) const {
     bool is_short = !oversubscribed() && key.warm_up == 0 && ways.size() > 1;
     std::vector<std::size_t> iterations;
     for (auto const& w : ways) {
       if (is_short) iterations.push_back(choose(w, block_seconds));
-      is_short = is_short && iterations.back() > 1;
+      is_short = is_short && iterations.back() >= many_iterations;
     }
     if (is_short) return {std::move(iterations), many_blocks};
     iterations.clear();

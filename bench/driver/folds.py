@@ -98,6 +98,24 @@ def spark(values):
     return f'<svg class="spark" viewBox="0 0 {WIDE} 60" role="img"><polyline points="{points}"/></svg>'
 
 
+def with_counts(rows):
+    """Gives each timed row the counts of the same operation: instructions, system calls, lines of the chip."""
+    counts = {}
+    for row in rows:
+        if row['suite'] == 'counts' and row['ours']:
+            counts.setdefault((row['row'], row['bytes']), []).append(row)
+    for row in rows:
+        if row['suite'] != 'counts' and row['mode'] in ('', 'flush'):
+            row['counts'] = [said for of in counts.get((row['row'], row['bytes']), []) for said in counted(of)]
+    return rows
+
+
+def counted(row):
+    """A count of ours and the one by hand, in words."""
+    by_hand = f", {row['raw'][row['best_raw']]['median']:g} by hand" if row['best_raw'] else ''
+    yield f"{row['mode']}: {row['ours']['median']:g}{by_hand}"
+
+
 def details(row, runs, pictures):
     """What a row folds out to."""
     name = judge.name_of(row)
@@ -108,6 +126,7 @@ def details(row, runs, pictures):
         ('History', past(row, runs)),
         ('How it is measured', f'<p>{html.escape(methods.method_of(name) + methods.PAIRS * bool(row["raw"] or row["peers"]))}</p>'
          f'<p>Rounds: {row["rounds"]}. <code>tools/bench --why {html.escape(name)}</code> shows the instructions of its inner loop.</p>'),
+        *([('Counted', '<br>'.join(map(html.escape, row['counts'])))] if row.get('counts') else []),
         ('Its limit', f'<p>{html.escape(limit or "Nobody has said what the limit is.")}</p>' + because(row)),
     ]
     return ''.join(f'<section><h4>{title}</h4>{text}</section>' for title, text in parts)

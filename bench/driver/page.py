@@ -125,6 +125,7 @@ def picture(directory, name):
 
 def write(results, pictures, directory, runs=()):
     curves = {name: row for name, _, row, *_ in plots.CURVES}
+    folds.with_counts(results.rows)
     about = [(name, curves.get(name)) for name, _ in pictures]
     machine = results.machine
     count = {v: sum(r['verdict'] == v for r in results.rows) for v in words.VERDICTS}

@@ -887,6 +887,12 @@ class ThePage(unittest.TestCase):
         self.assertIn('2026-01-02, c1: 1.00 ns, 1.00 times by hand, 9.00 times ahead, ok', text)
         self.assertIn('One store or load', text)
 
+    def test_counts_of_the_same_operation_stand_beside_its_time(self):
+        counts = [{**s, 'suite': 'counts', 'mode': 'instructions', 'unit': 'instructions'}
+                  for s in rounds(3, 3) + rounds(1, 1, way='store')]
+        self.assertIn('<h4>Counted</h4>instructions: 3, 1 by hand', self.page_of(self.put(1e-9) + counts))
+        self.assertNotIn('<h4>Counted</h4>', self.page_of(self.put(1e-9)))
+
     def test_a_run_that_is_judged_again_is_one_run(self):
         with tempfile.TemporaryDirectory() as place:
             history.add(results(self.put(1e-9)), place)

@@ -3,6 +3,7 @@
 
 import html
 import math
+import shlex
 
 import history
 import judge
@@ -125,7 +126,7 @@ def details(row, runs, pictures):
         ('Picture', bars(row) + (f'<p><a href="#{curve}">Over all sizes or ranks</a></p>' if curve else '')),
         ('History', past(row, runs)),
         ('How it is measured', f'<p>{html.escape(methods.method_of(name) + methods.PAIRS * bool(row["raw"] or row["peers"]))}</p>'
-         f'<p>Rounds: {row["rounds"]}. <code>tools/bench --why {html.escape(name)}</code> shows the instructions of its inner loop.</p>'),
+         f'<p>Rounds: {row["rounds"]}. <code>tools/bench --why {html.escape(shlex.quote(name))}</code> shows the instructions of its inner loop.</p>'),
         *([('Counted', '<br>'.join(map(html.escape, row['counts'])))] if row.get('counts') else []),
         ('Its limit', f'<p>{html.escape(limit or "Nobody has said what the limit is.")}</p>' + because(row)),
     ]

@@ -13,6 +13,8 @@ METHODS = [
     (r'(put|get|fop|cas|acc)_latency/.*', 'Rank 0 makes the access and completes it, again and again, while the other rank waits in the '
      'library\'s barrier. Nobody else touches the data, so small ones stay in the caches of rank 0.'),
     (r'(put|get)_(bw|bibw)/.*', '64 operations are begun and then completed together. They walk through 16 MiB.'),
+    (r'(put_(block|overlap|target_busy)|get_box)/.*', 'Rank 0 makes the access and completes it, again and again. In put_overlap it '
+     'computes meanwhile, and in put_target_busy the other rank computes.'),
     (r'put_mr/.*', '1,024 puts of 8 B are begun and then completed together. The number is puts a second.'),
     (r'(put_)?get_chain/.*', 'Each operation needs the result of the one before, so only one is under way.'),
     (r'flag|pingpong/.*', 'The ranks send to each other in turn. The time is half of a round trip.'),

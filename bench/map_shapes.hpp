@@ -86,6 +86,18 @@ class drawn_steps {
     at_ = (at_ + 1) % count;
     return {keys_[at_], steps_[at_]};
   }
+  /// Calls use(key) for the next n keys. The place in the list stays in a register: a load of it from memory
+  /// would wait for the store before it, and with that for a locked instruction of `use`.
+  template <class Use>
+  void for_each_next(std::size_t n, Use const& use) noexcept {
+    std::uint64_t const* const keys = keys_.data();
+    std::size_t at = at_;
+    for (; n > 0; --n) {
+      at = (at + 1) % count;
+      use(keys[at]);
+    }
+    at_ = at;
+  }
   /// A key that no map has yet. The keys of clients differ.
   [[nodiscard]] std::uint64_t next_new() noexcept {
     std::uint64_t const number = new_;

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
+#include <pgas/containers/map_batches.hpp>
 #include <pgas/containers/map_chain.hpp>
+#include <pgas/containers/map_home_line.hpp>
 #include <pgas/containers/map_policy.hpp>
 #include <pgas/containers/map_table.hpp>
 #include <pgas/containers/message_map.hpp>
@@ -75,13 +77,10 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   /// Inserts a key, or gives it another value. Returns whether it was absent. Throws as insert does.
   bool insert_or_assign(Key const& key, Value const& value) {
-    return count("insert_or_assign", place_of(key),
-                 [&](auto const& chain) { return chain.assign(key, value); });
+    return assign_at("insert_or_assign", place_of(key), key, value);
   }
   /// The same as insert_or_assign, by the name that concurrent_map has for it.
-  void update(Key const& key, Value const& value) {
-    count("update", place_of(key), [&](auto const& chain) { return chain.assign(key, value); });
-  }
+  void update(Key const& key, Value const& value) { assign_at("update", place_of(key), key, value); }
   /// Makes a key absent, and returns whether it was present.
   bool erase(Key const& key) {
     bool const erased = on_chain("erase", place_of(key), [&](auto const& chain) {
@@ -107,25 +106,24 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
              std::to_string(values.size()) + " results for " + std::to_string(keys.size()) +
                  " keys; give as many");
     }
-    in_batches<false>(
-        keys.size(), [&](std::size_t i) -> Key const& { return keys[i]; },
+    detail::in_batches<false>(
+        *table_, keys.size(), [&](std::size_t i) { return place_of(keys[i]); },
         [&](std::size_t i, detail::key_place const& at) { values[i] = lookup_at(at, keys[i]); });
   }
   /// Calls update for each pair, as if one after the other.
   void update(std::span<value_type const> pairs) {
-    in_batches<true>(
-        pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
+    detail::in_batches<true>(
+        *table_, pairs.size(), [&](std::size_t i) { return place_of(pairs[i].first); },
         [&](std::size_t i, detail::key_place const& at) {
-          count("update", at,
-                [&](auto const& chain) { return chain.assign(pairs[i].first, pairs[i].second); });
+          assign_at("update", at, pairs[i].first, pairs[i].second);
         });
   }
   /// Calls insert_or_accumulate for each pair.
   template <detail::operation_argument Op = op::sum>
   void insert_or_accumulate(std::span<value_type const> pairs, Op op = {}) {
     detail::refuse_operation<Op, Value>();
-    in_batches<true>(
-        pairs.size(), [&](std::size_t i) -> Key const& { return pairs[i].first; },
+    detail::in_batches<true>(
+        *table_, pairs.size(), [&](std::size_t i) { return place_of(pairs[i].first); },
         [&](std::size_t i, detail::key_place const& at) {
           accumulate_at(at, pairs[i].first, pairs[i].second, op);
         });
@@ -229,12 +227,50 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
     });
   }
   [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
-    return on_chain("lookup", at, [&](auto const& chain) { return chain.lookup(key); });
+    std::optional<Value> value;
+    if (!on_home_line(at, [&](auto const& line) { return line.lookup(key, value); })) [[unlikely]]
+      look_in_chain(key, value);
+    return value;
+  }
+  [[gnu::noinline]] void look_in_chain(Key key, std::optional<Value>& value) const {
+    on_chain("lookup", place_of(key), [&](auto const& chain) { chain.lookup(key, value); });
+  }
+  bool assign_at(std::string_view operation, detail::key_place const& at, Key const& key,
+                 Value const& value) {
+    if constexpr (Policy.slots == erased_slots::kept) {
+      if (on_home_line(at, [&](auto const& line) { return line.assign(key, value); })) [[likely]]
+        return false;
+    }
+    return count(operation, at, [&](auto const& chain) { return chain.assign(key, value); });
   }
   template <class Op>
   bool accumulate_at(detail::key_place const& at, Key const& key, Value const& value, Op op) {
-    return count("insert_or_accumulate", at,
+    if constexpr (Policy.slots == erased_slots::kept) {
+      if (on_home_line(at, [&](auto const& line) { return line.accumulate(key, value, op); })) [[likely]]
+        return false;
+    }
+    return accumulate_in_chain(key, value, op);
+  }
+  template <class Op>
+  [[gnu::noinline]] bool accumulate_in_chain(Key key, Value value, Op op) {
+    return count("insert_or_accumulate", place_of(key),
                  [&](auto const& chain) { return chain.accumulate(key, value, op); });
+  }
+  /// Returns use(line) if near memory has the line, else false: map_chain does the whole then.
+  template <class Use>
+  bool on_home_line(detail::key_place const& at, Use&& use) const {
+    if constexpr (detail::has_home_line<Key, Value, Equal>) {
+      return table_->visit(at.owner, [&](auto const& words) {
+        using words_type = std::remove_cvref_t<decltype(words)>;
+        if constexpr (words_type::by_single_words) {
+          return use(detail::map_home_line<words_type, Key, Value, Policy>(words, at.home));
+        } else {
+          return false;
+        }
+      });
+    } else {
+      return false;
+    }
   }
   /// Makes a change that may insert a key, and returns whether it has.
   template <class Change>
@@ -245,52 +281,6 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
     bool const made = is == detail::map_change::made;
     balance_ += made ? 1 : 0;
     return made;
-  }
-
-  /// Calls use(i, place) for each i. Near lines are asked for before they are used. If parts may be far, the
-  /// keys of one owner follow one another within a batch.
-  template <bool writes, class KeyOf, class Use>
-  void in_batches(std::size_t total, KeyOf const& key_of, Use const& use) const {
-    constexpr bool groups = table_type::state_type::parts != part_is::near;
-    if constexpr (groups) {
-      in_groups<writes>(total, key_of, use);
-    } else {
-      constexpr std::size_t ahead = 32;  // a power of two; as many lines as a core fetches at a time
-      std::array<detail::key_place, ahead> places;
-      auto const ask = [&](std::size_t i) {
-        places[i % ahead] = place_of(key_of(i));
-        table_->template prefetch<writes>(places[i % ahead]);
-      };
-      for (std::size_t i = 0; i < std::min(ahead, total); ++i) ask(i);
-      for (std::size_t i = 0; i < total; ++i) {
-        // By now the home bucket of this key has arrived, and tells whether the key is in the next one.
-        if (i + ahead / 2 < total) table_->template prefetch_next<writes>(places[(i + ahead / 2) % ahead]);
-        detail::key_place const at = places[i % ahead];
-        if (i + ahead < total) ask(i + ahead);
-        use(i, at);
-      }
-    }
-  }
-  template <bool writes, class KeyOf, class Use>
-  void in_groups(std::size_t total, KeyOf const& key_of, Use const& use) const {
-    constexpr std::size_t most = 256;
-    struct item {
-      detail::key_place at;
-      std::size_t i;
-    };
-    std::array<item, most> batch;
-    for (std::size_t first = 0; first < total; first += most) {
-      std::size_t const size = std::min(most, total - first);
-      for (std::size_t k = 0; k < size; ++k) {
-        batch[k] = {place_of(key_of(first + k)), first + k};
-        table_->template prefetch<writes>(batch[k].at);
-      }
-      auto const end = batch.begin() + static_cast<std::ptrdiff_t>(size);
-      // stable: updates of one key stay in order
-      std::stable_sort(batch.begin(), end,
-                       [](item const& a, item const& b) { return a.at.owner < b.at.owner; });
-      for (auto it = batch.begin(); it != end; ++it) use(it->i, it->at);
-    }
   }
 
   template <class Words, class Use>

@@ -6,38 +6,12 @@
 #include <optional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/containers/map_bucket.hpp>
+#include <pgas/containers/map_combine.hpp>
 #include <pgas/containers/map_policy.hpp>
 #include <pgas/containers/map_words.hpp>
-#include <pgas/vocabulary/op.hpp>
 #include <string_view>
-#include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// Whether the words of two values of T combine as the values do, so that a message can name the operation.
-template <class Op, class T>
-inline constexpr bool combines_words = false;
-template <class T>
-  requires std::is_integral_v<T>
-inline constexpr bool combines_words<op::sum, T> = true;
-template <class T>
-  requires std::is_integral_v<T>
-inline constexpr bool combines_words<op::bit_and, T> = true;
-template <class T>
-  requires std::is_integral_v<T>
-inline constexpr bool combines_words<op::bit_or, T> = true;
-template <class T>
-  requires std::is_integral_v<T>
-inline constexpr bool combines_words<op::bit_xor, T> = true;
-
-/// An operation on values as an operation on their words.
-template <class T, class Op>
-struct op_on_words {
-  Op op;
-  std::uint64_t operator()(std::uint64_t old, std::uint64_t value) const {
-    return to_words<T>(op(from_words<T>(&old), from_words<T>(&value)))[0];
-  }
-};
 
 /// The effect of an operation on the set of keys.
 enum class map_change {
@@ -96,11 +70,13 @@ class map_chain {
 
   /// The value of a key that is present.
   [[nodiscard]] std::optional<Value> lookup(Key const& key) const {
-    for (unsigned attempt = 0;; pause(attempt++)) {
-      std::optional<Value> value;
-      if (look(key, value)) [[likely]]
-        return value;
-    }
+    std::optional<Value> value;
+    lookup(key, value);
+    return value;
+  }
+  /// The same, in `value`, which is empty before.
+  void lookup(Key const& key, std::optional<Value>& value) const {
+    for (unsigned attempt = 0; !look(key, value); pause(attempt++)) value.reset();
   }
 
   /// Inserts a key that is absent. Returns none if the key was present.
@@ -132,13 +108,13 @@ class map_chain {
   template <class Op>
   [[nodiscard]] map_change accumulate(Key const& key, Value const& value, Op op) const {
     if constexpr (keeps) {
-      if (at_present(key, [&](std::size_t at) { combine(at, value, op); })) return map_change::none;
+      if (at_present(key, [&](std::size_t at) { combine(words_, at, value, op); })) return map_change::none;
     }
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
       if (!at.is_present) return put_new(at, home, key, value);
       if constexpr (keeps) {
-        combine(at.value(), value, op);
+        combine(words_, at.value(), value, op);
         return unlock(home, map_change::none);
       } else {
         auto const old = words_.template read<layout::value_words>(at.value());
@@ -236,15 +212,6 @@ class map_chain {
     } while (bucket != 0);
     return false;
   }
-  template <class Op>
-  void combine(std::size_t at, Value const& value, Op op) const {
-    if constexpr (combines_words<Op, Value>) {
-      words_.accumulate(at, to_words(value)[0], op);
-    } else {
-      words_.accumulate(at, to_words(value)[0], op_on_words<Value, Op>{op});
-    }
-  }
-
   /// Returns change(state of the home bucket before the lock), which unlocks.
   template <class Change>
   map_change under_lock(Change&& change) const {

@@ -23,11 +23,10 @@ struct key_place {
 
 /// Spreads a hash over all bits. The standard's hash of a number is often the number.
 constexpr std::uint64_t spread(std::uint64_t hash) noexcept {
-  hash ^= hash >> 32U;  // the finalizer of MurmurHash3 with other shifts
-  hash *= 0xff51afd7ed558ccdU;
-  hash ^= hash >> 29U;
-  hash *= 0xc4ceb9fe1a85ec53U;
-  return hash ^ hash >> 32U;
+  // Both halves of a product with the golden ratio, as in wyhash: one multiplication mixes them.
+  __extension__ using wide = unsigned __int128;
+  wide const product = static_cast<wide>(hash ^ 0x2d358dccaa6c78a5U) * 0x9e3779b97f4a7c15U;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
 }
 
 /// The buckets of all ranks, and the epoch in which this rank accesses them.

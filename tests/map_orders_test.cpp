@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <pgas/containers/map_chain.hpp>
+#include <pgas/containers/map_home_line.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,9 +111,17 @@ struct pausing_state {
   } control;
 };
 
+/// The way of lookups, and of changes without a lock.
+enum class way {
+  whole,     ///< map_chain alone
+  short_one  ///< map_home_line first, as distributed_map goes in near memory
+};
+
 /// A map of one part with one chain, as one rank sees it.
-template <class Value, map_policy Policy>
+template <class Value, map_policy Policy, way Way>
 class small_map {
+  static constexpr bool is_short = Way == way::short_one;
+
   using chain_type = pgas::detail::map_chain<pausing_state, near_words, word, Value, Policy, equal_words>;
 
  public:
@@ -124,22 +133,39 @@ class small_map {
     return use(chain_type(state_, words_, part<Value>::shape, 0, static_cast<unsigned>(key), equal_, "map"));
   }
   bool insert(word key, Value value) {
+    if constexpr (is_short) {
+      if (auto const made = line().insert(key, static_cast<unsigned>(key) & 0x7fU, value)) return *made;
+    }
     return (*this)(key, [&](auto const& c) { return c.insert(key, value); }) == map_change::made;
   }
   void assign(word key, Value value) {
+    if constexpr (is_short) {
+      if (line().assign(key, value)) return;
+    }
     static_cast<void>((*this)(key, [&](auto const& c) { return c.assign(key, value); }));
   }
   void add(word key, Value value) {
+    if constexpr (is_short) {
+      if (line().accumulate(key, value, pgas::op::sum{})) return;
+    }
     static_cast<void>((*this)(key, [&](auto const& c) { return c.accumulate(key, value, pgas::op::sum{}); }));
   }
   bool erase(word key) {
     return (*this)(key, [&](auto const& c) { return c.erase(key); }) == map_change::made;
   }
   std::optional<Value> lookup(word key) {
+    if constexpr (is_short) {
+      std::optional<Value> value;
+      if (line().lookup(key, value)) return value;
+    }
     return (*this)(key, [&](auto const& c) { return c.lookup(key); });
   }
 
  private:
+  [[nodiscard]] auto line() const {
+    return pgas::detail::map_home_line<near_words, word, Value, Policy>(words_, 0);
+  }
+
   pausing_state state_;
   near_words words_;
   equal_words equal_;
@@ -153,17 +179,17 @@ void require_whole(std::optional<pair> const& found) {
 }
 
 /// A program of a few ranks on one map.
-template <class Value, map_policy Policy>
+template <class Value, map_policy Policy, way Way = way::whole>
 struct program {
   char const* name;
   rank_t ranks;
-  void (*act)(small_map<Value, Policy>&, rank_t);
+  void (*act)(small_map<Value, Policy, Way>&, rank_t);
 };
 
 /// Programs on values of two words, whose slots other keys take over.
 template <map_policy Policy>
 std::vector<program<pair, Policy>> programs_of_pairs() {
-  using map = small_map<pair, Policy>;
+  using map = small_map<pair, Policy, way::whole>;
   return {
       {"a value changes while another rank reads it", 2,
        [](map& m, rank_t self) {
@@ -212,9 +238,9 @@ std::vector<program<pair, Policy>> programs_of_pairs() {
 }
 
 /// Programs on values of one word.
-template <map_policy Policy>
-std::vector<program<word, Policy>> programs_of_words() {
-  using map = small_map<word, Policy>;
+template <map_policy Policy, way Way = way::whole>
+std::vector<program<word, Policy, Way>> programs_of_words() {
+  using map = small_map<word, Policy, Way>;
   return {
       {"each rank adds", 2,
        [](map& m, rank_t self) {
@@ -262,6 +288,16 @@ std::vector<program<word, Policy>> programs_of_words() {
            require_that(m.lookup(1) == word{7}, "a change before one that was seen is not seen");
          }
        }},
+      {"another key takes the slot of an erased one", 2,
+       [](map& m, rank_t self) {
+         if (self == 0) {
+           m.assign(1, 1);
+           m.erase(1);
+           m.assign(2, 2);
+         } else if (auto const found = m.lookup(1)) {
+           require_that(*found == 1, "the value of another key");
+         }
+       }},
   };
 }
 
@@ -273,15 +309,15 @@ struct search_result {
 };
 
 /// Searches a program, with one site weaker or none.
-template <class Value, map_policy Policy>
-search_result searched(program<Value, Policy> const& what, weak::bounds within, long most,
+template <class Value, map_policy Policy, way Way>
+search_result searched(program<Value, Policy, Way> const& what, weak::bounds within, long most,
                        weak::weakened const* weaker = nullptr) {
   weak::model m(what.ranks, {.slots = 0, .cells = part<Value>::shape.words()});
   m.call_alike(part<Value>::role_of);
   m.weaken(weaker);
   search_result r;
   r.wrong = m.search(within, most, [&](rank_t self) {
-    small_map<Value, Policy> map(m, self);
+    small_map<Value, Policy, Way> map(m, self);
     what.act(map, self);
   });
   r.runs = m.runs();
@@ -347,6 +383,8 @@ TEST_CASE("map orders: lookups and changes are right on words that show old valu
   are_right(programs_of_pairs<reused>(), "slots that are reused");
   are_right(programs_of_words<reused>(), "slots that are reused");
   are_right(programs_of_words<pgas::counting>(), "slots that are kept");
+  are_right(programs_of_words<reused, way::short_one>(), "slots that are reused, by the short way");
+  are_right(programs_of_words<pgas::counting, way::short_one>(), "slots that are kept, by the short way");
 }
 
 TEST_CASE("map orders: each step of a lookup or a change is needed") {
@@ -355,6 +393,9 @@ TEST_CASE("map orders: each step of a lookup or a change is needed") {
   CHECK(is_found(programs_of_pairs<map_policy{.steps = {.waits_for_writer = false}}>()));
   CHECK(is_found(programs_of_pairs<map_policy{.steps = {.marks_overflow = false}}>()));
   CHECK(is_found(programs_of_words<map_policy{.steps = {.locks = false}}>()));
+  CHECK(is_found(programs_of_words<map_policy{.steps = {.validates = false}}, way::short_one>()));
+  CHECK(is_found(programs_of_words<map_policy{.steps = {.waits_for_writer = false}}, way::short_one>()));
+  CHECK(is_found(programs_of_words<map_policy{.steps = {.counts_changes = false}}, way::short_one>()));
 }
 
 // Three orders are idle. The swap that locks follows an acquire load of the value that it replaces, and each
@@ -366,6 +407,8 @@ TEST_CASE("map orders: each memory order is needed, except those that another on
   CHECK(not_needed(programs_of_pairs<reused>(), programs_of_words<reused>()) == idle);
   names const idle_in_one_bucket{"load of a link", "replace of a state"};
   CHECK(not_needed(programs_of_words<pgas::counting>()) == idle_in_one_bucket);
+  CHECK(not_needed(programs_of_words<reused, way::short_one>()) == idle_in_one_bucket);
+  CHECK(not_needed(programs_of_words<pgas::counting, way::short_one>()) == idle_in_one_bucket);
 }
 
 }  // namespace pgas_test::map_orders

@@ -73,7 +73,12 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   /// several ranks that insert one key, exactly one gets true. Throws errc::no_space if the owner's part is
   /// full.
   bool insert(Key const& key, Value const& value) {
-    return count("insert", place_of(key), [&](auto const& chain) { return chain.insert(key, value); });
+    auto const at = place_of(key);
+    std::optional<bool> made;
+    on_home_line(at, [&](auto const& line) { return (made = line.insert(key, at.tag, value)).has_value(); });
+    if (!made) return insert_in_chain(key, value);
+    balance_ += *made ? 1 : 0;
+    return *made;
   }
   /// Inserts a key, or gives it another value. Returns whether it was absent. Throws as insert does.
   bool insert_or_assign(Key const& key, Value const& value) {
@@ -228,6 +233,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
     std::optional<Value> value;
+    if constexpr (layout::words > layout::line_words) table_->prefetch_bucket(at);
     if (!on_home_line(at, [&](auto const& line) { return line.lookup(key, value); })) [[unlikely]]
       look_in_chain(key, value);
     return value;
@@ -235,20 +241,18 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   [[gnu::noinline]] void look_in_chain(Key key, std::optional<Value>& value) const {
     on_chain("lookup", place_of(key), [&](auto const& chain) { chain.lookup(key, value); });
   }
+  [[gnu::noinline]] bool insert_in_chain(Key key, Value value) {
+    return count("insert", place_of(key), [&](auto const& chain) { return chain.insert(key, value); });
+  }
   bool assign_at(std::string_view operation, detail::key_place const& at, Key const& key,
                  Value const& value) {
-    if constexpr (Policy.slots == erased_slots::kept) {
-      if (on_home_line(at, [&](auto const& line) { return line.assign(key, value); })) [[likely]]
-        return false;
-    }
+    if constexpr (layout::words > layout::line_words) table_->prefetch_bucket(at);
+    if (on_home_line(at, [&](auto const& line) { return line.assign(key, value); })) return false;
     return count(operation, at, [&](auto const& chain) { return chain.assign(key, value); });
   }
   template <class Op>
   bool accumulate_at(detail::key_place const& at, Key const& key, Value const& value, Op op) {
-    if constexpr (Policy.slots == erased_slots::kept) {
-      if (on_home_line(at, [&](auto const& line) { return line.accumulate(key, value, op); })) [[likely]]
-        return false;
-    }
+    if (on_home_line(at, [&](auto const& line) { return line.accumulate(key, value, op); })) return false;
     return accumulate_in_chain(key, value, op);
   }
   template <class Op>

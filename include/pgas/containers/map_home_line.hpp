@@ -23,9 +23,10 @@ template <class Key, class Value, class Equal>
 inline constexpr bool has_home_line =
     bucket_layout<Key, Value>::words == bucket_layout<Key, Value>::line_words && equal_as_words<Key, Equal>;
 
-/// The short way of operations on a key that is present in its home bucket, which is one line of near memory.
-/// It takes the protocol's steps for this case, see map_chain. Each member returns false if the case is
-/// another one, or if the bucket changes meanwhile; nothing has happened then, and map_chain does the whole.
+/// The short way of operations on a home bucket that is one line of near memory. It takes the protocol's
+/// steps for the usual case, see map_chain: a present key, or a free slot for a new one. Each member returns
+/// false if the case is another one, or if the bucket changes meanwhile. Nothing has happened then, and
+/// map_chain does the whole.
 ///
 /// Source    None. Single calls overlap their cache misses as far as the processor executes later calls
 ///           meanwhile. So each key of the line has a branch: the processor guesses the slot, and knows the
@@ -33,8 +34,8 @@ inline constexpr bool has_home_line =
 ///           locked instruction holds up the loads behind it. A wrong guess costs little, since the guessed
 ///           way asks for the lines of later keys, too. The short way has no call and no store of its own: a
 ///           load that follows a locked instruction waits for stores before it.
-/// Costs     a miss. A lookup is about 40 instructions with the hash, and an addition the same with one
-///           locked instruction.
+/// Costs     a miss. A lookup is about 40 instructions with the hash. An addition is the same with one locked
+///           instruction; so are an insertion and a new value, which also take the lock.
 template <class Words, transportable Key, transportable Value, map_policy Policy>
 class map_home_line {
   using layout = bucket_layout<Key, Value>;
@@ -64,26 +65,85 @@ class map_home_line {
       bucket = next;
     }
   }
-  /// Only where slots are kept.
-  [[nodiscard]] bool assign(Key const& key, Value const& value) const
-    requires keeps
-  {
-    std::size_t const at = find(key);
-    if (at == 0) return false;
-    words_.store(at, to_words(value)[0]);
+  /// Inserts a key if its chain is one bucket with a free slot. Returns whether the key was absent, or
+  /// nothing if map_chain does the whole.
+  [[nodiscard]] std::optional<bool> insert(Key const& key, unsigned tag, Value const& value) const {
+    bucket_state const state(words_.load(first_));
+    if (!steps.locks || state.is_locked()) return std::nullopt;
+    if (value_of(first_, key, state) != 0) {
+      // The key was present when the state was loaded, if no other key has taken its slot since.
+      return has_changed(first_, state) ? std::nullopt : std::optional(false);
+    }
+    if (keeps && is_kept(key, state)) return std::nullopt;
+    std::size_t const slot = free_slot(state);
+    if (slot == bucket_state::slots) return std::nullopt;
+    // The lock is taken only in the state that was seen, so the keys are those that were seen. acq_rel: pairs
+    // with the release of the rank that had the lock before.
+    if (!words_.replace(first_, state.bits(), state.locked().bits())) return std::nullopt;
+    // A new link leaves no new state. So the look at the link comes after the lock.
+    if (words_.load(first_ + layout::next) != 0) {
+      words_.store(first_, state.bits());
+      return std::nullopt;
+    }
+    words_.store(first_ + layout::key(slot), to_words(key)[0]);
+    words_.store(first_ + layout::value(slot), to_words(value)[0]);
+    unlock(state.with(slot, tag));
     return true;
   }
-  /// Only where slots are kept.
+  /// Gives a key that is present another value.
+  [[nodiscard]] bool assign(Key const& key, Value const& value) const {
+    return change(key, [&](std::size_t at) { words_.store(at, to_words(value)[0]); });
+  }
+  /// Combines the value of a key that is present.
   template <class Op>
-    requires keeps
   [[nodiscard]] bool accumulate(Key const& key, Value const& value, Op op) const {
-    std::size_t const at = find(key);
-    if (at == 0) return false;
-    combine(words_, at, value, op);
-    return true;
+    return change(key, [&](std::size_t at) {
+      if constexpr (keeps) {
+        combine(words_, at, value, op);
+      } else {
+        std::uint64_t const old = words_.load(at);
+        words_.store(at, to_words(static_cast<Value>(op(from_words<Value>(&old), value)))[0]);
+      }
+    });
   }
 
  private:
+  /// Calls use(word of the value): under the lock of the home bucket, or, where slots are kept, without it.
+  template <class Use>
+  [[nodiscard]] bool change(Key const& key, Use const& use) const {
+    if constexpr (keeps) {
+      std::size_t const at = find(key);
+      if (at == 0) return false;
+      use(at);
+    } else {
+      bucket_state const state(words_.load(first_));
+      if (!steps.locks || state.is_locked()) return false;
+      std::size_t const at = value_of(first_, key, state);
+      if (at == 0 || !words_.replace(first_, state.bits(), state.locked().bits())) return false;
+      use(at);
+      unlock(state);
+    }
+    return true;
+  }
+  // release, in map_words: pairs with the acquire of a lookup or of the next lock.
+  void unlock(bucket_state changed) const {
+    if constexpr (steps.counts_changes) changed = changed.counted();
+    words_.store(first_, changed.bits());
+  }
+  /// The first slot that is free, with a branch for each, else `slots`.
+  [[nodiscard]] static std::size_t free_slot(bucket_state state) {
+    if (!state.is_taken(0)) return 0;
+    if (!state.is_taken(1)) return 1;
+    return state.is_taken(2) ? bucket_state::slots : 2;
+  }
+  /// Whether a slot of the home bucket holds the key, present or erased.
+  [[nodiscard]] bool is_kept(Key const& key, bucket_state state) const {
+    std::uint64_t const word = to_words(key)[0];
+    for (std::size_t slot = 0; slot < bucket_state::slots; ++slot) {
+      if (state.is_taken(slot) && words_.load(first_ + layout::key(slot)) == word) return true;
+    }
+    return false;
+  }
   [[nodiscard]] bool has_changed(std::size_t bucket, bucket_state seen) const {
     return !keeps && steps.validates && words_.load(bucket) != seen.bits();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,6 +75,18 @@ class map_table {
     if constexpr (state_type::parts != part_is::far) {
       if (auto const* const first = parts_[static_cast<std::size_t>(at.owner)].near)
         __builtin_prefetch(first + shape_.at(at.home), writes ? 1 : 0);
+    }
+  }
+  /// Asks for all lines of a key's home bucket, up to eight. The line of the value depends on the state and
+  /// on the keys, so it would else be the second or third miss, one after the other.
+  void prefetch_bucket(key_place const& at) const noexcept {
+    if constexpr (state_type::parts != part_is::far) {
+      if (auto const* const part = parts_[static_cast<std::size_t>(at.owner)].near) {
+        constexpr std::size_t line = 8;
+        auto const* const bucket = part + shape_.at(at.home);
+        for (std::size_t i = 0; i < std::min(shape_.bucket_words, 8 * line); i += line)
+          __builtin_prefetch(bucket + i);
+      }
     }
   }
   /// Asks for the second bucket of a key's chain, if the first has arrived and does not hold the key's tag.

@@ -51,8 +51,8 @@ enum class map_change {
 /// Costs     in near memory, a lookup reads one line where key and value have a word each. In far memory it
 ///           is two loads and a get; a change is two loads, a compare-and-swap, a get, a put and a store.
 ///           With `kept`, a change of a present key is one locked instruction. The bucket's line tells its
-///           address, and x86 processors begin few later loads before it. So single calls take a cache miss
-///           each, also by hand on this layout, and a bulk call overlaps the misses of its keys.
+///           address, and x86 processors begin few later loads before it. map_home_line mends that for
+///           buckets of one line, and a bulk call overlaps the misses of its keys.
 template <class State, class Words, transportable Key, transportable Value, map_policy Policy, class Equal>
 class map_chain {
   using layout = bucket_layout<Key, Value>;

@@ -31,7 +31,7 @@ concept backend_with_option = backend<B> && requires(std::string const& value) {
 template <class B>
 concept reporting_backend = backend<B> && requires(std::FILE* to) { B::report(to); };
 
-/// A backend that chooses the order of its ranks' turns, and can run a program by several orders in one
+/// A backend that varies the order of its ranks' steps, and can run a program by several orders in one
 /// launch: `run_by_schedules(n)` makes the next launches do so. `--pgas-schedules n`.
 template <class B>
 concept scheduling_backend = backend<B> && requires(unsigned n) { B::run_by_schedules(n); };
@@ -205,7 +205,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   /// The text about the options whose values are not listed.
   static std::string other_options() {
     std::string text =
-        "; --pgas-ranks: a number; --pgas-trace: a file; --pgas-check; --pgas-schedules: a number, on scc";
+        "; --pgas-ranks: a number; --pgas-trace: a file; --pgas-check; --pgas-schedules: a number, on scc "
+        "and checked backends";
     (add_option<Backends>(text), ...);
     return text;
   }
@@ -293,7 +294,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         } else {
           throw error(errc::unsupported, -1,
                       "--pgas-schedules: backend " + std::string(Backend::name) +
-                          " has one schedule, the machine's own; choose --pgas-backend scc");
+                          " has one schedule, the machine's own; choose --pgas-backend scc, or "
+                          "give the program backends::checked<" +
+                          std::string(Backend::name) + ">");
         }
       }
       if (line.check) {

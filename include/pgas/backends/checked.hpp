@@ -5,6 +5,7 @@
 #include <memory>
 #include <pgas/backends/checked/control.hpp>
 #include <pgas/backends/checked/mailbox.hpp>
+#include <pgas/backends/checked/schedules.hpp>
 #include <pgas/backends/checked/segment.hpp>
 #include <pgas/coherence/watched.hpp>
 #include <pgas/concepts/backend.hpp>
@@ -27,13 +28,13 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// its bytes, and a rank's own part is no span. Memory: twice the windows', and for each control word its
 /// latest eight values with two clocks each. At most 64 ranks, which `run` starts.
 /// Source: the order of words is that of the emulated chip's oracle; MPI: MUST-RMA, Hermanns et al. 2022.
-template <backend Inner>
+template <backend Inner, class Rules = detail::checking::every_rule>
   requires shared_segment<typename Inner::segment_type> && mailbox_backend<Inner>
 class checked : public Inner {
  public:
-  using segment_type = detail::checked_segment<typename Inner::segment_type>;
-  using control_type = detail::checked_control<typename Inner::control_type>;
-  using mailbox_type = detail::checked_mailbox<typename Inner::mailbox_type>;
+  using segment_type = detail::checked_segment<typename Inner::segment_type, Rules>;
+  using control_type = detail::checked_control<typename Inner::control_type, Rules>;
+  using mailbox_type = detail::checked_mailbox<typename Inner::mailbox_type, Rules>;
   using default_coherence = coherence::watched;
   using handle = typename Inner::handle;
 
@@ -51,12 +52,18 @@ class checked : public Inner {
                   "check: a checked job has at most " + std::to_string(detail::checking::most_ranks) +
                       " ranks, not " + std::to_string(ranks) + "; take fewer");
     }
-    auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));
-    return Inner::launch(ranks, [&](auto&& b, auto& boot) {
-      main(checked(std::forward<decltype(b)>(b), std::make_shared<detail::checking::checker>(memory, boot)),
-           boot);
+    return detail::checking::run_schedules(detail::checking::schedules::chosen(), [&](std::uint64_t seed) {
+      auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));
+      return Inner::launch(ranks, [&](auto&& b, auto& boot) {
+        main(checked(std::forward<decltype(b)>(b),
+                     std::make_shared<detail::checking::checker<Rules>>(memory, boot, seed)),
+             boot);
+      });
     });
   }
+  /// Lets the next launches of this thread run the program n times, up to the first report: the ranks pause
+  /// at random before accesses and control words, by another seed in each run. `--pgas-schedules n`.
+  static void run_by_schedules(unsigned n) noexcept { detail::checking::schedules::chosen().runs = n; }
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     handle const made = Inner::reserve_segment(sizes);
@@ -77,8 +84,11 @@ class checked : public Inner {
     return made;
   }
   control_type attach_control(handle which, control_words words, std::string_view label) const {
-    return {Inner::attach_control(which, words, label), checker_, words,
-            checker_->shared().beside(which, checker_->of_job())};
+    return {Inner::attach_control(which, words, label),
+            checker_,
+            words,
+            checker_->shared().beside(which, checker_->of_job()),
+            {label, words}};
   }
   mailbox_type attach_mailbox(handle which) const {
     return {Inner::attach_mailbox(which), checker_, ranks_in_job(), this->rank()};
@@ -86,7 +96,7 @@ class checked : public Inner {
   checked sub_team(group members, rank_t rank) const { return {Inner::sub_team(members, rank), checker_}; }
 
  private:
-  checked(Inner inner, std::shared_ptr<detail::checking::checker> c)
+  checked(Inner inner, std::shared_ptr<detail::checking::checker<Rules>> c)
       : Inner(std::move(inner)), checker_(std::move(c)) {}
 
   [[nodiscard]] std::vector<rank_t> ranks_in_job() const {
@@ -95,7 +105,7 @@ class checked : public Inner {
     return all;
   }
 
-  std::shared_ptr<detail::checking::checker> checker_;
+  std::shared_ptr<detail::checking::checker<Rules>> checker_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::backends

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <pgas/backends/checked/completions.hpp>
+#include <pgas/backends/checked/delays.hpp>
+#include <pgas/backends/checked/every_rule.hpp>
 #include <pgas/backends/checked/places.hpp>
 #include <pgas/backends/checked/shadow.hpp>
 #include <pgas/backends/checked/word_history.hpp>
@@ -32,10 +34,17 @@ struct accessed_part {
 /// A put, get or accumulate is complete at a later flush, and before that in no order with any access, also
 /// with those of its own rank: the log of flushes says when. The result of an access that is unordered with a
 /// conflicting one is errc::race on all ranks.
+template <class Rules = every_rule>
 class checker {
  public:
-  checker(std::shared_ptr<memory> m, job const& of)
-      : memory_(std::move(m)), job_(of), self_(of.rank()), places_(*memory_), shadow_(*memory_, job_) {
+  /// `seed` chooses the rank's delays; 0: none.
+  checker(std::shared_ptr<memory> m, job const& of, std::uint64_t seed = 0)
+      : memory_(std::move(m)),
+        job_(of),
+        self_(of.rank()),
+        places_(*memory_),
+        shadow_(*memory_, job_),
+        delays_(seed, self_) {
     known_[index(self_)] = 1;
   }
   checker(checker const&) = delete;
@@ -73,20 +82,22 @@ class checker {
   void stored(word_history const& of, word value, bool releases) {
     accessed();
     auto const now = of.store(value, last_access_);
-    if (!releases || is_at_element()) return;
-    release(scope_ == order_scope::shared_holder ? now.of_holders() : now.of_all());
+    if (!releases || (is_at_element() && Rules::elements())) return;
+    release(is_holder() ? now.of_holders() : now.of_all());
   }
-  /// A wait of this rank has ended at `seen`. Returns the value that the wait takes: the earliest since the
-  /// rank's access before that ends it.
+  /// A wait of this rank has ended at `seen`, and acquires unless a test says no. Returns the value that the
+  /// wait takes: the earliest since the rank's access before that ends it.
   template <class Predicate>
-  word ended_wait(word_history const& of, word seen, Predicate&& predicate) {
-    auto const taken = of.earliest(last_access_, predicate);
-    acquire(taken);
+  word ended_wait(word_history const& of, word seen, bool acquires, Predicate&& predicate) {
+    auto const taken = Rules::earliest() ? of.earliest(last_access_, predicate) : of.latest();
+    if (acquires) acquire(taken);
     if (!predicate(taken.value())) return accessed(), seen;  // the word has gone on, and its history too
     // A faster rank would have gone on when the value came, so a next wait may find values from then on.
     last_access_ = std::max(last_access_, taken.since());
     return taken.value();
   }
+  /// Comes before an access to a control word, and before its lock: a test's delay.
+  void pause() noexcept { delays_.pause(); }
   void accessed() noexcept { last_access_ = memory_->next_access(); }
 
   /// Leaves this rank's knowledge at a location or with a message, or takes it over.
@@ -108,7 +119,8 @@ class checker {
   void access(recorded kind, accessed_part const& at, std::uint64_t offset, std::size_t bytes,
               std::uint32_t where) {
     if (bytes == 0) return;
-    record const x(self_, kind, where, clock());
+    delays_.pause();
+    record const x(self_, Rules::atomics() ? kind : as_plain(kind), where, clock());
     at.ends->begin(x, at.owner_in_job);
     std::uint64_t known_good = 0;  // most bytes of an access have one earlier record
     auto const found = shadow_.access(offset, bytes, x, [&](record r) {
@@ -122,12 +134,13 @@ class checker {
   }
   /// Puts and gets of this rank towards the target are complete, or its gets alone.
   void flush(completions& of, rank_t target, bool of_gets_alone) {
-    if (is_at_element()) return;  // the library's, and no promise to the program
+    if (!(of_gets_alone ? Rules::flush_local() : Rules::flush())) return;
+    if (is_at_element() && Rules::elements()) return;  // the library's, and no promise to the program
     if (of.flush(target, clock(), of_gets_alone)) ++known_[index(self_)];
   }
   /// A boundary publishes the stores of this rank in its own part.
   void publish(completions& of) {
-    if (of.publish(clock())) ++known_[index(self_)];
+    if (Rules::publication() && of.publish(clock())) ++known_[index(self_)];
   }
 
   // Buffers
@@ -159,19 +172,28 @@ class checker {
     ++known_[index(self_)];
   }
   void acquire(word_history::told const& what) {
-    if (is_at_element()) return;
+    if (is_at_element() && Rules::elements()) return;
     join(mine(), what.of_all());
-    if (scope_ != order_scope::shared_holder) join(mine(), what.of_holders());
+    if (!is_holder()) join(mine(), what.of_holders());
+  }
+
+  [[nodiscard]] bool is_holder() const noexcept {
+    return Rules::holders() && scope_ == order_scope::shared_holder;
+  }
+  static constexpr recorded as_plain(recorded kind) noexcept {
+    if (kind == recorded::atomic_load) return recorded::load;
+    return kind == recorded::atomic_change || kind == recorded::accumulate ? recorded::store : kind;
   }
 
   [[nodiscard]] bool is_before(record r, accessed_part const& at) const {
+    if (!Rules::completion()) return r.rank() == self_ || known_[index(r.rank())] >= r.clock();
     if (r.rank() == self_) return at.ends->has_ended(r, at.owner_in_job);
     std::uint32_t const known = known_[index(r.rank())];
     return known >= r.clock() && known >= at.ends->end_of(r, at.owner_in_job);
   }
 
   void judge(open_buffers::verdict const& v, recorded kind, std::uint32_t where) {
-    if (v.what != open_buffers::fault::none) [[unlikely]]
+    if (Rules::buffers() && v.what != open_buffers::fault::none) [[unlikely]]
       complain(v, kind, where);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void complain(open_buffers::verdict const& v, recorded kind,
@@ -250,6 +272,7 @@ class checker {
   std::uint64_t last_access_ = 0;  ///< to a control word, among those of all ranks
   order_scope scope_ = order_scope::all;
   open_buffers buffers_;
+  delays delays_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking

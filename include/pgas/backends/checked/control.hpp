@@ -13,11 +13,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Control words of another backend. Each access also tells the checker which order it makes.
 ///
 /// A change of a word and of its history is one step, under the lock of the history.
-template <control Inner>
+template <control Inner, class Rules = checking::every_rule>
 class checked_control : public Inner {
   using inner_slot = typename Inner::slot_type;
   using inner_cell = typename Inner::cell_type;
   using history = checking::word_history;
+  using control_rule = typename Rules::control_rule;
+  using word_rule = typename control_rule::word_rule;
 
   static constexpr bool acquires(std::memory_order order) noexcept {
     return order != std::memory_order_relaxed && order != std::memory_order_release;
@@ -31,13 +33,14 @@ class checked_control : public Inner {
   template <class Word>
   class word_at : public Word {
    public:
-    word_at(Word w, checking::checker* checker, history h) noexcept
-        : Word(w), checker_(checker), history_(h) {}
+    word_at(Word w, checking::checker<Rules>* checker, history h, word_rule r) noexcept
+        : Word(w), checker_(checker), history_(h), rule_(r) {}
 
     [[nodiscard]] word load(std::memory_order order) const {
+      checker_->pause();
       checking::spin_lock const hold(history_.lock(), checker_->of_job());
       word const now = Word::load(order);
-      checker_->loaded(history_, acquires(order));
+      checker_->loaded(history_, acquires(order) && rule_.orders());
       return now;
     }
     [[nodiscard]] Word const& inner() const noexcept { return *this; }
@@ -45,12 +48,13 @@ class checked_control : public Inner {
     template <class Predicate>
     [[nodiscard]] word ended_wait(word seen, Predicate&& predicate) const {
       checking::spin_lock const hold(history_.lock(), checker_->of_job());
-      return checker_->ended_wait(history_, seen, predicate);
+      return checker_->ended_wait(history_, seen, rule_.orders(), predicate);
     }
 
    protected:
-    checking::checker* checker_;
+    checking::checker<Rules>* checker_;
     history history_;
+    [[no_unique_address]] word_rule rule_;
   };
 
  public:
@@ -58,8 +62,9 @@ class checked_control : public Inner {
    public:
     using word_at<inner_slot>::word_at;
     void store(word value, std::memory_order order) const {
+      this->checker_->pause();
       checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
-      this->checker_->stored(this->history_, value, releases(order));
+      this->checker_->stored(this->history_, value, releases(order) && this->rule_.orders());
       inner_slot::store(value, order);
     }
   };
@@ -89,7 +94,7 @@ class checked_control : public Inner {
     }
     void reset_unshared(word value, std::memory_order order) const {
       checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
-      this->checker_->stored(this->history_, value, releases(order));
+      this->checker_->stored(this->history_, value, releases(order) && this->rule_.orders());
       inner_cell::reset_unshared(value, order);
     }
 
@@ -97,28 +102,30 @@ class checked_control : public Inner {
     /// `make()` returns the value before, and whether the word has changed.
     template <class Make>
     word change(std::memory_order order, Make&& make) const {
+      this->checker_->pause();
       checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
       auto const [before, changed] = make();
-      this->checker_->loaded(this->history_, acquires(order));
+      this->checker_->loaded(this->history_, acquires(order) && this->rule_.orders());
       if (changed || releases(order))
-        this->checker_->stored(this->history_, inner_cell::load(std::memory_order_relaxed), releases(order));
+        this->checker_->stored(this->history_, inner_cell::load(std::memory_order_relaxed),
+                               releases(order) && this->rule_.orders());
       return before;
     }
   };
 
-  checked_control(Inner inner, std::shared_ptr<checking::checker> c, control_words words,
-                  std::byte* histories)
-      : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories) {}
+  checked_control(Inner inner, std::shared_ptr<checking::checker<Rules>> c, control_words words,
+                  std::byte* histories, control_rule rule)
+      : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories), rule_(rule) {}
 
   static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
     return static_cast<std::uint64_t>(ranks_of_team) * (words.slots + words.cells) * history::bytes(ranks);
   }
 
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const {
-    return {Inner::slot(owner, i, writer), checker_.get(), history_of(owner, i)};
+    return {Inner::slot(owner, i, writer), checker_.get(), history_of(owner, i), rule_.of_slot(i)};
   }
   [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const {
-    return {Inner::cell(owner, i), checker_.get(), history_of(owner, words_.slots + i)};
+    return {Inner::cell(owner, i), checker_.get(), history_of(owner, words_.slots + i), rule_.of_cell(i)};
   }
 
   template <class Word, std::predicate<word> Predicate>
@@ -147,9 +154,10 @@ class checked_control : public Inner {
             ranks};
   }
 
-  std::shared_ptr<checking::checker> checker_;
+  std::shared_ptr<checking::checker<Rules>> checker_;
   control_words words_;
   std::byte* histories_;
+  [[no_unique_address]] control_rule rule_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

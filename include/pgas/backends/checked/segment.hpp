@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Memory of another backend. Each access to it is checked, also those of a rank to its own part: that is
 /// why the part is no span, as on memory with private copies, and each load and store is a call.
-template <shared_segment Inner>
+template <shared_segment Inner, class Rules = checking::every_rule>
 class checked_segment : private Inner {
   using kind = checking::recorded;
   using called = access_kind;
@@ -23,7 +23,7 @@ class checked_segment : private Inner {
   static constexpr bool is_atomic = Inner::template is_atomic<T>;
 
   /// `in_job` has the numbers of the team's ranks.
-  checked_segment(Inner inner, std::shared_ptr<checking::checker> c, std::vector<rank_t> in_job,
+  checked_segment(Inner inner, std::shared_ptr<checking::checker<Rules>> c, std::vector<rank_t> in_job,
                   std::byte* logs)
       : Inner(std::move(inner)),
         checker_(std::move(c)),
@@ -87,7 +87,7 @@ class checked_segment : private Inner {
   /// The request of a transfer, whose buffer belongs to it until the request is done.
   class transfer_request {
    public:
-    transfer_request(std::shared_ptr<checking::checker> c, std::uint64_t id,
+    transfer_request(std::shared_ptr<checking::checker<Rules>> c, std::uint64_t id,
                      std::shared_ptr<checking::completions> ends_of_get, rank_t target) noexcept
         : checker_(std::move(c)), ends_(std::move(ends_of_get)), id_(id), target_(target) {}
     [[nodiscard]] bool test() { return wait(), true; }
@@ -99,8 +99,8 @@ class checked_segment : private Inner {
     }
 
    private:
-    std::shared_ptr<checking::checker> checker_;   ///< null: the request is done
-    std::shared_ptr<checking::completions> ends_;  ///< of a get; else null
+    std::shared_ptr<checking::checker<Rules>> checker_;  ///< null: the request is done
+    std::shared_ptr<checking::completions> ends_;        ///< of a get; else null
     std::uint64_t id_;
     rank_t target_;  ///< in the job
   };
@@ -144,7 +144,7 @@ class checked_segment : private Inner {
 
   void flush(rank_t target) {
     Inner::flush(target);
-    checker_->flush(*ends_, to_job(target), false);
+    complete(target, false);
     checker_->end_buffers(number(), target);
   }
   void flush_all() {
@@ -152,7 +152,7 @@ class checked_segment : private Inner {
   }
   void flush_local(rank_t target) {
     Inner::flush_local(target);
-    checker_->flush(*ends_, to_job(target), true);
+    complete(target, Rules::puts_last());
     checker_->end_buffers(number(), target);
   }
   void flush_local_all() {
@@ -167,7 +167,7 @@ class checked_segment : private Inner {
     if (is_copying_) return Inner::get(at, into);
     auto const where = place(__builtin_frame_address(0));
     checker_->reads_private(own(at, into.size()), kind::load, where);
-    check(kind::load, at, into.size(), where);
+    if (Rules::stages()) check(kind::load, at, into.size(), where);
     if (now_.first == called::piece_read)
       checker_->buffers().begin_put(number(), now_.second, own(at, into.size()), where);
     Inner::get(at, into);
@@ -238,6 +238,10 @@ class checked_segment : private Inner {
   }
 
  private:
+  void complete(rank_t target, bool gets_alone) {
+    if (Rules::targets()) return checker_->flush(*ends_, to_job(target), gets_alone);
+    for (rank_t const any : in_job_) checker_->flush(*ends_, any, gets_alone);
+  }
   [[nodiscard]] rank_t to_job(rank_t r) const noexcept { return in_job_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] std::uint64_t offset_of(location at) const noexcept {
     return static_cast<std::uint64_t>(Inner::part(at.rank) + at.offset - checker_->of_job().arena());
@@ -252,9 +256,11 @@ class checked_segment : private Inner {
   }
   [[nodiscard]] std::uint32_t place(void* frame) { return checker_->number_of_place(frame); }
   [[nodiscard]] bool releases() const noexcept {
+    if (!Rules::locations()) return false;
     return now_.first == called::own || now_.first == called::exchange || now_.first == called::atomic_store;
   }
   [[nodiscard]] bool acquires() const noexcept {
+    if (!Rules::locations()) return false;
     return now_.first == called::own || now_.first == called::exchange || now_.first == called::atomic_load;
   }
   [[nodiscard]] kind of_element(kind other) const noexcept {
@@ -281,7 +287,7 @@ class checked_segment : private Inner {
       check(what, {at.rank, at.offset + row * pitch}, shape.row_bytes, where);
   }
 
-  std::shared_ptr<checking::checker> checker_;
+  std::shared_ptr<checking::checker<Rules>> checker_;
   std::vector<rank_t> in_job_;
   std::shared_ptr<checking::completions> ends_;
   std::string window_ = "memory of the library";

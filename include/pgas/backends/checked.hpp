@@ -101,6 +101,7 @@ class checked : public Inner {
 
   [[nodiscard]] std::vector<rank_t> ranks_in_job() const {
     std::vector<rank_t> all;
+    all.reserve(static_cast<std::size_t>(this->size()));
     for (rank_t r = 0; r < this->size(); ++r) all.push_back(this->world_rank(r));
     return all;
   }

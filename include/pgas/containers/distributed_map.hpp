@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -102,6 +103,28 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
     detail::refuse_operation<Op, Value>();
     return accumulate_at(place_of(key), key, value, op);
   }
+  /// Calls change(value of the key, or nothing) and gives the key what it returns: a value, or nothing, which
+  /// makes the key absent. Returns the value before. One indivisible step: other ranks wait meanwhile, so
+  /// `change` is brief and calls no map. Costs as insert_or_accumulate, and throws as insert.
+  template <std::invocable<std::optional<Value> const&> Change>
+    requires(Policy.slots == erased_slots::reused)
+  std::optional<Value> transform(Key const& key, Change&& change) {
+    std::optional<Value> before;
+    bool is_there = false;
+    auto const at = place_of(key);
+    detail::map_change const is = on_chain("transform", at, [&](auto const& chain) {
+      return chain.transform(key, [&](std::optional<Value> const& old) -> std::optional<Value> {
+        std::optional<Value> now = change(old);
+        before = old;
+        is_there = now.has_value();
+        return now;
+      });
+    });
+    if (is == detail::map_change::no_space) [[unlikely]]
+      refuse_full("transform", at.owner);
+    balance_ += (is_there ? 1 : 0) - (before ? 1 : 0);
+    return before;
+  }
 
   /// Sets values[i] to the value of keys[i], or to nothing, for each i. Each lookup is one by itself. The
   /// keys of one owner follow one another, and their lines come from memory while earlier keys are looked up.
@@ -157,7 +180,10 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
       auto const& shape = table_->shape();
       auto const overflow =
           std::min<std::size_t>(words.load(detail::map_shape::used), shape.overflow_buckets);
+      std::size_t const end = shape.buckets(words.load(detail::map_shape::grown));
       for (std::size_t bucket = 0; bucket < shape.home_buckets + overflow; ++bucket)
+        for_each_in(words, shape.at(bucket), use);
+      for (std::size_t bucket = shape.buckets(0); bucket < end; ++bucket)
         for_each_in(words, shape.at(bucket), use);
     });
   }
@@ -181,14 +207,18 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
              "a rank has " + std::to_string(most) + " keys, more than " + std::to_string(capacity) +
                  "; reserve at least as many");
     }
-    distributed_map larger(team_, make_table(team_, capacity, "reserve"), hash_, equal_);
+    std::size_t const bound = table_->shape().most;
+    std::size_t const limit = bound > table_->shape().capacity ? std::max(bound, capacity) : 0;
+    distributed_map larger(team_, make_table(team_, {capacity, limit}, "reserve"), hash_, equal_);
     for_each_own([&](Key const& key, Value const& value) { larger.insert(key, value); });
     table_ = std::move(larger.table_);
     team_.barrier();
   }
   /// The keys that each rank's part surely has room for.
   [[nodiscard]] std::size_t capacity() const noexcept { return table_->shape().capacity; }
-  /// The bytes of one rank's part.
+  /// The keys that each rank's part surely has room for once it has grown by itself.
+  [[nodiscard]] std::size_t most() const noexcept { return table_->shape().most; }
+  /// The bytes of one rank's part. Where it has room to grow, these are addresses: see map_options.
   [[nodiscard]] std::size_t part_bytes() const noexcept {
     return table_->shape().words() * sizeof(std::uint64_t);
   }
@@ -202,17 +232,24 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   [[nodiscard]] team_type const& team() const noexcept { return team_; }
 
   /// For make_map.
-  static std::unique_ptr<table_type> make_table(team_type const& team, std::size_t capacity,
+  static std::unique_ptr<table_type> make_table(team_type const& team, map_options const& options,
                                                 std::string_view operation) {
+    auto const [capacity, bound] = options;
     detail::handshake shake(*team.state(), operation);
     shake.require_same(capacity, "keys of capacity");
+    shake.require_same(bound, "keys at most");
+    if (bound != 0 && bound < capacity) {
+      shake.refuse(errc::invalid_argument, "a part with room for " + std::to_string(capacity) +
+                                               " keys cannot grow to " + std::to_string(bound) +
+                                               "; give a larger `most`, or none");
+    }
     constexpr std::size_t most = std::size_t{1} << 32U;
-    if (capacity > most) {
+    if (std::size_t const asked = std::max(capacity, bound); asked > most) {
       shake.refuse(errc::invalid_argument, "a part has room for 2^32 keys at most, and " +
-                                               std::to_string(capacity) + " were asked for; take more ranks");
+                                               std::to_string(asked) + " were asked for; take more ranks");
     }
     shake.conclude();
-    auto const shape = detail::map_shape::of(capacity, layout::words);
+    auto const shape = detail::map_shape::of(capacity, layout::words, bound);
     return std::make_unique<table_type>(make_window<std::uint64_t>(team, shape.words()), shape);
   }
 
@@ -228,7 +265,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   decltype(auto) on_chain(std::string_view operation, detail::key_place const& at, Use&& use) const {
     return table_->template visit<Policy.steps.flushes>(at.owner, [&](auto const& words) {
       return use(chain_on<std::remove_cvref_t<decltype(words)>>(table_->state(), words, table_->shape(),
-                                                                at.home, at.tag, equal_, operation));
+                                                                at.home, at.tag, equal_, operation, at.hash));
     });
   }
   [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
@@ -309,8 +346,9 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
     }
   }
   void clear_own() {
-    std::size_t const all = table_->shape().words();
+    auto const& shape = table_->shape();
     table_->visit(team_.rank(), [&](auto const& words) {
+      std::size_t const all = shape.at(shape.buckets(words.load(detail::map_shape::grown)));
       std::array<std::uint64_t, 512> const zeros{};
       for (std::size_t first = 0; first < all; first += zeros.size())
         words.write(first, std::span(zeros).first(std::min(zeros.size(), all - first)));
@@ -322,9 +360,8 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_full(std::string_view operation, rank_t owner) const {
     refuse(errc::no_space, operation,
-           "rank " + std::to_string(owner) + "'s part is full: it was made for " +
-               std::to_string(capacity()) +
-               " keys; give make_map a larger capacity, or let all ranks call reserve before");
+           "rank " + std::to_string(owner) + "'s part is full: it was made for " + std::to_string(most()) +
+               " keys; give make_map a larger capacity or `most`, or let all ranks call reserve before");
   }
 
   team_type team_;
@@ -358,8 +395,7 @@ template <transportable Key, transportable Value, auto Policy = locking,
     return map_type(team, options, std::move(hash), std::move(equal));
   } else {
     static_assert(concurrent_map<map_type>);
-    return map_type(team, map_type::make_table(team, options.capacity, "make_map"), std::move(hash),
-                    std::move(equal));
+    return map_type(team, map_type::make_table(team, options, "make_map"), std::move(hash), std::move(equal));
   }
 }
 
@@ -377,8 +413,9 @@ auto make_map(team<Backend, Coherence, Protocols> const&,
   detail::refuse_type<Value>();
   static_assert(
       policy_of_map<decltype(Policy)>,
-      "make_map: this is no policy of maps; take pgas::locking, pgas::counting or, with its header in "
-      "maps/, pgas::part_simple, part_caching, rep_remote, rep_local, rep_2pc or rep_sc");
+      "make_map: this is no policy of maps; take pgas::locking, pgas::counting, pgas::locked_parts from "
+      "locked_parts.hpp or, with its header in maps/, pgas::part_simple, part_caching, rep_remote, "
+      "rep_local, rep_2pc or rep_sc");
   static_assert(keys_by<Hash, Equal, Key>,
                 "make_map: keys need a hash and an equality; specialize std::hash for the key and give it an "
                 "operator ==, or give make_map a hash and an equality after the options");

@@ -22,10 +22,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// The options of a map whose changes lock parts. All ranks give the same.
+struct parts_options {
+  std::size_t capacity = 1024;  ///< the keys that each rank's part has room for
+};
+
 /// A policy of make_map: a change locks the whole part of the key's owner, a lookup locks it shared.
 /// `locked_parts` is its value.
 struct parts_policy {
-  using options = map_options;
+  using options = parts_options;
   template <class Key>
   using hash = std::hash<Key>;
   template <class Key>

@@ -127,30 +127,4 @@ struct bucket_layout {
   static constexpr std::size_t value(std::size_t slot) noexcept { return key(slot) + key_words; }
 };
 
-/// The buckets of a part: one word that counts overflow buckets in use, alone on its line; home buckets;
-/// overflow buckets.
-///
-/// A chain of n keys has at most (n - 1) / 3 overflow buckets. So a third of the capacity suffices for any
-/// hash, and a part surely has room for `capacity` keys. With half as many home buckets as keys, six of
-/// seven chains are one bucket.
-struct map_shape {
-  std::size_t capacity = 0;
-  std::size_t home_buckets = 0;
-  std::size_t overflow_buckets = 0;
-  std::size_t bucket_words = 0;
-
-  static constexpr std::size_t used = 0;   ///< the word that counts overflow buckets in use
-  static constexpr std::size_t first = 8;  ///< the first word of the first bucket
-
-  static constexpr map_shape of(std::size_t capacity, std::size_t bucket_words) noexcept {
-    return {capacity, capacity / 2 + 1, capacity / 3 + 1, bucket_words};
-  }
-
-  [[nodiscard]] constexpr std::size_t buckets() const noexcept { return home_buckets + overflow_buckets; }
-  [[nodiscard]] constexpr std::size_t at(std::size_t bucket) const noexcept {
-    return first + bucket * bucket_words;
-  }
-  [[nodiscard]] constexpr std::size_t words() const noexcept { return at(buckets()); }
-};
-
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -10,8 +10,11 @@
 #include <pgas/containers/map_bucket.hpp>
 #include <pgas/containers/map_combine.hpp>
 #include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/map_shape.hpp>
 #include <pgas/containers/map_words.hpp>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -32,6 +35,9 @@ enum class map_change {
 ///           the key, or a free slot, or adds an overflow bucket. Before it changes an overflow bucket, it
 ///           sets bit 0 of that bucket's state, too. It writes the slot, and then stores the state with a new
 ///           version and bit 0 clear. A new overflow bucket is complete before the chain links it.
+/// Growth    A full chain takes an overflow bucket, or goes on in the next extent: see map_shape. Its last
+///           bucket then says `deeper`, and four buckets continue it, of which three may be empty yet. No key
+///           moves, so readers go on. The lock of the home bucket guards all of them.
 /// Lookup    A reader loads the state of a bucket, reads the slots whose tags match, and loads the state
 ///           again. If that has changed, or bit 0 was set, the reader begins again. If no tag matches, the
 ///           key is not in the bucket at the first load: a change takes effect when it stores the state.
@@ -61,14 +67,15 @@ class map_chain {
 
  public:
   map_chain(State& state, Words const& words, map_shape const& shape, std::size_t home, unsigned tag,
-            Equal const& equal, std::string_view operation) noexcept
+            Equal const& equal, std::string_view operation, std::uint32_t hash = 0) noexcept
       : state_(&state),
         words_(words),
         shape_(&shape),
         home_(shape.at(home)),
         tag_(tag),
         equal_(&equal),
-        operation_(operation) {}
+        operation_(operation),
+        hash_(hash) {}
 
   /// The value of a key that is present.
   [[nodiscard]] std::optional<Value> lookup(Key const& key) const {
@@ -133,6 +140,24 @@ class map_chain {
       return map_change::made;
     });
   }
+  /// Gives the key what change(its value, or nothing) returns: a value, or nothing. The chain is locked.
+  template <class Change>
+    requires(!keeps)
+  [[nodiscard]] map_change transform(Key const& key, Change&& change) const {
+    return under_lock([&](bucket_state home) {
+      place const at = find(key, home);
+      std::optional<Value> old;
+      if (at.is_present) {
+        auto const words = words_.template read<layout::value_words>(at.value());
+        old.emplace(from_words<Value>(words.data()));
+      }
+      std::optional<Value> const now = change(std::as_const(old));
+      if (now) return at.is_present ? put_value(at, home, *now) : put_new(at, home, key, *now);
+      if (!at.is_present) return unlock(home, map_change::none);
+      finish(at, home, at.state.freed(at.slot));
+      return map_change::made;
+    });
+  }
 
  private:
   /// A slot of the chain.
@@ -143,6 +168,7 @@ class map_chain {
     bool is_present = false;  ///< the slot holds the key
     bool is_erased = false;   ///< the slot holds the key, and is kept for it
     std::size_t last = 0;     ///< the last bucket of the chain
+    std::size_t extent = 0;   ///< of the last bucket
 
     [[nodiscard]] std::size_t key() const noexcept { return bucket + layout::key(slot); }
     [[nodiscard]] std::size_t value() const noexcept { return bucket + layout::value(slot); }
@@ -155,6 +181,7 @@ class map_chain {
   /// Looks once. Returns false if the chain changed meanwhile.
   [[nodiscard]] bool look(Key const& key, std::optional<Value>& value) const {
     std::size_t bucket = home_;
+    std::size_t extent = 0;
     do {
       bucket_state const state(words_.load(bucket));
       for (auto m = state.matches(tag_); m.any(); m = m.rest()) {
@@ -188,7 +215,7 @@ class map_chain {
           }
         }
       }
-      bucket = words_.load(bucket + layout::next);
+      bucket = next_of(bucket, extent);
     } while (bucket != 0);
     return true;
   }
@@ -200,6 +227,7 @@ class map_chain {
   template <class Use>
   [[nodiscard]] bool at_present(Key const& key, Use&& use) const {
     std::size_t bucket = home_;
+    std::size_t extent = 0;
     do {
       bucket_state const state(words_.load(bucket));
       for (auto m = state.matches(tag_); m.any(); m = m.rest()) {
@@ -210,7 +238,7 @@ class map_chain {
         use(bucket + layout::value(slot));
         return true;
       }
-      bucket = words_.load(bucket + layout::next);
+      bucket = next_of(bucket, extent);
     } while (bucket != 0);
     return false;
   }
@@ -248,13 +276,13 @@ class map_chain {
         auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
         if (!is_key(found.data(), key)) continue;
         bool const is_present = state.is_present(slot);
-        return {bucket, slot, state, is_present, !is_present, 0};
+        return {bucket, slot, state, is_present, !is_present, 0, 0};
       }
       for (std::size_t slot = 0; slot < bucket_state::slots && free.bucket == 0; ++slot) {
         if (!state.is_taken(slot)) free.bucket = bucket, free.slot = slot, free.state = state;
       }
       free.last = bucket;
-      bucket = words_.load(bucket + layout::next);
+      bucket = next_of(bucket, free.extent);
       if (bucket == 0) return free;
       state = bucket_state(words_.load(bucket));
     }
@@ -272,10 +300,17 @@ class map_chain {
       return map_change::made;
     }
     bool const is_longer = at.bucket == 0;
+    std::size_t next = 0;
     if (is_longer) {
-      std::size_t const overflow = words_.fetch_add(map_shape::used, 1);
-      if (overflow >= shape_->overflow_buckets) return unlock(home, map_change::no_space);
-      at.bucket = shape_->at(shape_->home_buckets + overflow);
+      if (goes_deeper(at.extent)) {
+        at.bucket = shape_->at(shape_->bucket_in(at.extent + 1, hash_));
+        next = map_shape::deeper;
+        grow_to(at.extent + 1);
+      } else {
+        std::size_t const overflow = words_.fetch_add(map_shape::used, 1);
+        if (overflow >= shape_->overflow_buckets) return unlock(home, map_change::no_space);
+        next = at.bucket = shape_->at(shape_->home_buckets + overflow);
+      }
     } else {
       mark(at);
     }
@@ -287,11 +322,29 @@ class map_chain {
     words_.write(at.key(), slot);
     if (is_longer) {
       words_.store(at.bucket, at.state.with(at.slot, tag_).bits());
-      words_.store(at.last + layout::next, at.bucket);
+      words_.store(at.last + layout::next, next);
       return unlock(home, map_change::made);
     }
     finish(at, home, at.state.with(at.slot, tag_));
     return map_change::made;
+  }
+
+  /// The bucket behind one of the chain, or 0. `extent` is that of the bucket, and becomes the other one's.
+  [[nodiscard]] std::size_t next_of(std::size_t bucket, std::size_t& extent) const {
+    std::size_t const next = words_.load(bucket + layout::next);
+    if (next != map_shape::deeper) [[likely]]
+      return next;
+    return shape_->at(shape_->bucket_in(++extent, hash_));
+  }
+  /// Whether a full chain, whose last bucket is in an extent, goes on in the next one.
+  [[nodiscard]] bool goes_deeper(std::size_t extent) const {
+    if (extent >= shape_->extents) return false;
+    return extent > 0 || words_.load(map_shape::used) >= shape_->overflow_at_first();
+  }
+  /// Tells iterations that an extent is in use, before it has a key.
+  void grow_to(std::size_t extent) const {
+    for (auto grown = words_.load(map_shape::grown); grown < extent; grown = words_.load(map_shape::grown))
+      static_cast<void>(words_.replace(map_shape::grown, grown, extent));
   }
 
   /// Lets other ranks go on, and looks whether the job has failed. Out of line: a chain is seldom locked.
@@ -307,6 +360,7 @@ class map_chain {
   unsigned tag_;
   Equal const* equal_;
   std::string_view operation_;
+  std::uint32_t hash_;  ///< the bits that chose the home bucket, and choose those of extents
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

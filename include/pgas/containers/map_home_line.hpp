@@ -8,6 +8,7 @@
 #include <pgas/containers/map_bucket.hpp>
 #include <pgas/containers/map_combine.hpp>
 #include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/map_shape.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -61,6 +62,7 @@ class map_home_line {
         return true;
       }
       std::size_t const next = words_.load(bucket + layout::next);
+      if (next == map_shape::deeper) return false;
       if (next == 0) return bucket == first_ && !state.is_locked() && !has_changed(bucket, state);
       bucket = next;
     }
@@ -155,7 +157,7 @@ class map_home_line {
       if (at != 0) [[likely]]
         return at;
       bucket = words_.load(bucket + layout::next);
-    } while (bucket != 0);
+    } while (bucket != 0 && bucket != map_shape::deeper);
     return 0;
   }
   [[nodiscard]] std::size_t value_of(std::size_t bucket, Key const& key, bucket_state state) const {

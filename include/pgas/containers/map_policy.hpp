@@ -36,6 +36,9 @@ struct map_steps {
 /// The options of a map of accesses. All ranks give the same.
 struct map_options {
   std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
+  /// The keys that a part grows to by itself; 0: it does not grow. The map reserves addresses for them, and
+  /// touches memory when keys come. A lookup takes one more bucket each time the part has grown fourfold.
+  std::size_t most = 0;
 };
 
 /// A policy of make_map: any rank looks up and changes keys by one-sided accesses. `locking` and `counting`

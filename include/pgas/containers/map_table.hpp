@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <pgas/containers/map_bucket.hpp>
+#include <pgas/containers/map_shape.hpp>
 #include <pgas/containers/map_words.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/window.hpp>
@@ -18,8 +19,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The place of a key.
 struct key_place {
   rank_t owner;
-  std::size_t home;  ///< the bucket
-  unsigned tag;      ///< other bits of the hash
+  std::size_t home;        ///< the bucket
+  unsigned tag;            ///< other bits of the hash
+  std::uint32_t hash = 0;  ///< the bits that choose the bucket
 };
 
 /// Spreads a hash over all bits. The standard's hash of a number is often the number.
@@ -67,7 +69,7 @@ class map_table {
     std::uint64_t const bits = spread(hash);
     return {static_cast<rank_t>((bits >> 32U) * ranks_ >> 32U),
             static_cast<std::size_t>((bits & 0xffffffffU) * shape_.home_buckets >> 32U),
-            bucket_state::tag_of(bits)};
+            bucket_state::tag_of(bits), static_cast<std::uint32_t>(bits)};
   }
   /// Asks for the line of a key, if it is in memory that this rank reaches by loads: to read it, or to write.
   template <bool writes>

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "support/map_history.hpp"
 #include "support/ranks.hpp"
 
 using namespace pgas_test;
@@ -27,7 +28,7 @@ constexpr std::size_t keys_on(Team const&) {
 
 /// All keys have one hash.
 struct one_hash {
-  std::size_t operator()(number) const noexcept { return 42; }
+  std::size_t operator()(auto) const noexcept { return 42; }
 };
 
 template <class Body>
@@ -158,5 +159,22 @@ TEST_CASE("growing map: a transform is one step that inserts, changes, erases or
     require_equal(map.size(), std::size_t{0}, "the size when all keys are taken");
     require(!map.transform(5, [](value const& old) { return old; }), "an absent key may stay absent");
     require(!map.contains(5), "an absent key is absent");
+  });
+}
+
+TEST_CASE("growing map: histories of keys in extents are linearizable while others make the part grow") {
+  on_each_model([](auto& team) {
+    auto map = pgas::make_map<int, int, pgas::locking, one_hash>(team, {.capacity = 2, .most = 100});
+    if (team.rank() == 0)
+      for (int key = 0; key < 8; ++key) map.insert(key, key);
+    team.barrier();
+    int others = 1000 * (team.rank() + 1);
+    require_linearizable(
+        team, 100, [&](int key) { return map.lookup(key); },
+        [&](int key, int value) {
+          map.insert(others++, 1);
+          map.update(key, value);
+        },
+        [&](int key) { map.erase(key); });
   });
 }

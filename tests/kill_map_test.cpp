@@ -5,6 +5,7 @@
 
 #include <pgas/backends/process_map.hpp>
 #include <pgas/backends/tile.hpp>
+#include <pgas/containers/chunked_map.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/containers/distributed_queue.hpp>
 #include <pgas/containers/distributed_vector.hpp>
@@ -208,6 +209,22 @@ void with_containers(Use const& use) {
     for (int i = 0;; ++i) {
       map.update(i % 4, 1);
       map.erase((i + 1) % 4);
+      meet_after(team, i);
+    }
+  });
+  use("distributed_map: the victim changes a key of a part that grows", [](auto& team) {
+    auto map =
+        pgas::make_map<int, number, pgas::map_policy{}, deadly_hash>(team, {.capacity = 2, .most = 4096});
+    for (int i = 0;; ++i) {
+      map.update(i % 1000 * ranks + team.rank(), 1);
+      meet_after(team, i);
+    }
+  });
+  use("chunked_map: the victim replaces texts of several chunks", [](auto& team) {
+    auto map = pgas::make_chunked_map<int, char, pgas::chunked_policy{}, deadly_hash>(team);
+    for (int i = 0;; ++i) {
+      map.update(i % 2, std::string(500, 'x'));
+      static_cast<void>(map.lookup((i + 1) % 2));
       meet_after(team, i);
     }
   });

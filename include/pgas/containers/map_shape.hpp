@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -25,8 +25,10 @@ class staged_array {
   static constexpr std::size_t dimensions = Array::dimensions;
   // A staged array that writes all own cells must not write the ghost cells between them, so it copies own
   // cells only.
-  static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous;
+  static constexpr bool is_noted = noted_in_place<window_type>;
+  static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous && !is_noted;
   static constexpr bool loads_by_pieces = !ReadsGhosts && !Array::is_contiguous;
+  static constexpr bool notes_own_cells = Mode.write_only && is_noted;
   static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 
  public:
@@ -46,6 +48,11 @@ class staged_array {
   staged_array& operator=(staged_array const&) = delete;
   ~staged_array() {
     if constexpr (copies_own_cells) write_back();
+    if constexpr (notes_own_cells) {
+      for_each_plane([&](std::size_t byte, std::size_t pitch, row_shape rows) {
+        memory_.note_store(byte, pitch, rows);
+      });
+    }
   }
 
   /// The own cells: a span, a matrix_view or a box_view. Take it before a loop.
@@ -87,14 +94,39 @@ class staged_array {
   [[gnu::always_inline]] static memory make(Array const& a) {
     if constexpr (copies_own_cells) {
       return memory(box<dimensions>{{}, a.local_extents()}.size());
-    } else if constexpr (loads_by_pieces) {
+    } else if constexpr (loads_by_pieces || notes_own_cells) {
       return memory(a.window(), 0, a.window().size(), by_pieces_t{});
     } else {
       return memory(a.window(), 0, a.window().size());
     }
   }
+  /// Calls use(first byte, pitch, rows) for the own cells, plane by plane.
+  template <class Use>
+  void for_each_plane(Use const& use) const {
+    if (size() == 0) return;
+    constexpr std::size_t in_plane = dimensions >= 2 ? 2 : 1;
+    row_shape rows{1, own_[dimensions - 1] * sizeof(value_type)};
+    std::size_t pitch = rows.row_bytes;
+    if constexpr (dimensions >= 2) {
+      rows.rows = own_[dimensions - 2];
+      pitch = place_.pitches[dimensions - 2] * sizeof(value_type);
+    }
+    typename Array::index_type plane{};
+    do {
+      use((place_.first + detail::element_at(plane, place_.pitches)) * sizeof(value_type), pitch, rows);
+    } while (detail::advance(plane, own_, dimensions - in_plane));
+  }
+
   /// Loads the part in ascending order; only the rows of own cells count as read.
   [[gnu::always_inline]] void load_by_pieces() {
+    if constexpr (is_noted) {
+      for_each_plane(
+          [&](std::size_t byte, std::size_t pitch, row_shape rows) { memory_.note_load(byte, pitch, rows); });
+    } else {
+      load_rows();
+    }
+  }
+  [[gnu::always_inline]] void load_rows() {
     std::size_t loaded = 0;
     if (size() != 0) {
       std::size_t const length = own_[dimensions - 1];

@@ -18,11 +18,15 @@ template <hints Mode>
 inline constexpr bool is_stage_mode =
     Mode == read_only.value || Mode == write_only.value || Mode == read_write.value;
 
-/// Stands for a copy that is made piece by piece.
+/// Stands for a piece whose owner loads or stores its rows, one by one.
 struct by_pieces_t {};
 
-/// A piece of the own part as a real span. It is in place if the part is plain memory, else a copy, which the
-/// destructor writes back.
+/// True if a piece is in place, and the checker of the segment learns of its accesses.
+template <class Window>
+concept noted_in_place = !Window::is_contiguous && noting_segment<typename Window::state_type::segment_type>;
+
+/// A piece of the own part as a real span. It is in place if the part is plain memory, or if a checker takes
+/// the program's word for its accesses; else a copy, which the destructor writes back.
 template <hints Mode, class Window>
 class staged {
  public:
@@ -36,6 +40,11 @@ class staged {
   [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
+    } else if constexpr (noted_in_place<Window>) {
+      take_in_place(w, count);
+      if constexpr (!Mode.write_only)
+        note_load(0, count * sizeof(value_type), {1, count * sizeof(value_type)});
+      if constexpr (is_update) before_.assign(span_.begin(), span_.end());
     } else {
       state_ = w.shared_state();
       copy_.resize(count);
@@ -48,11 +57,17 @@ class staged {
       span_ = copy_;
     }
   }
-  /// The same, and loads nothing: the caller loads all of it, piece by piece.
+  /// The same, and loads and stores nothing: the caller does that, piece by piece.
   staged(Window const& w, std::size_t first, std::size_t count, by_pieces_t /*how*/)
-    requires(Mode.read_only && !Window::is_contiguous)
-      : state_(w.shared_state()), first_(first), copy_(count) {
-    span_ = copy_;
+    requires((Mode.read_only && !Window::is_contiguous) || (Mode.write_only && noted_in_place<Window>))
+      : first_(first), is_by_pieces_(true) {
+    if constexpr (noted_in_place<Window>) {
+      take_in_place(w, count);
+    } else {
+      state_ = w.shared_state();
+      copy_.resize(count);
+      span_ = copy_;
+    }
   }
   /// Loads a piece. `counts`: the program reads it; else it may look at it, or not.
   [[gnu::always_inline]] void load(std::size_t first, std::size_t count, bool counts) {
@@ -67,10 +82,31 @@ class staged {
       Window::state_type::coherence_type::load(state_->segment, from, into);
     }
   }
+  /// Tells the checker of loads of rows, from byte `first` of the piece on, before the program looks.
+  [[gnu::always_inline]] void note_load(std::size_t first, std::size_t pitch, row_shape rows)
+    requires noted_in_place<Window>
+  {
+    if (rows.rows == 0 || rows.row_bytes == 0) return;
+    [[maybe_unused]] auto const as = copying();
+    state_->segment.note_load(at(first).offset, pitch, rows);
+  }
+  /// Tells it of stores to rows, after the program has stored.
+  void note_store(std::size_t first, std::size_t pitch, row_shape rows) noexcept
+    requires noted_in_place<Window>
+  {
+    if (rows.rows == 0 || rows.row_bytes == 0) return;
+    try {
+      state_->segment.note_store(at(first).offset, pitch, rows);
+    } catch (...) {
+      state_->team->deferred->record(std::current_exception());
+    }
+  }
   staged(staged const&) = delete;
   staged& operator=(staged const&) = delete;
   ~staged() {
-    if constexpr (!Window::is_contiguous) write_back();
+    if constexpr (!Window::is_contiguous && !Mode.read_only) {
+      if (!is_by_pieces_) write_back();
+    }
   }
 
   [[nodiscard]] std::span<element> span() const noexcept { return span_; }
@@ -105,12 +141,25 @@ class staged {
     return {state_->segment.rank(), first_ * sizeof(value_type) + byte};
   }
 
+  void take_in_place(Window const& w, std::size_t count) {
+    state_ = w.shared_state();
+    auto* const memory = reinterpret_cast<value_type*>(state_->segment.own_memory(at(0).offset));
+    span_ = std::span(memory, count);
+  }
+
+  /// Writes a part of a copy back, or tells that it was stored in place.
+  void store(std::size_t byte, bytes_in what) {
+    if constexpr (noted_in_place<Window>) {
+      state_->segment.note_store(at(byte).offset, what.size(), {1, what.size()});
+    } else {
+      Window::state_type::coherence_type::store(state_->segment, at(byte), what);
+    }
+  }
   void write_back() noexcept {
-    using Coherence = typename Window::state_type::coherence_type;
     try {
-      auto const now = std::as_bytes(std::span(copy_));
+      auto const now = std::as_bytes(span_);
       if constexpr (Mode.write_only) {
-        if (!now.empty()) Coherence::store(state_->segment, at(0), now);
+        if (!now.empty()) store(0, now);
       } else if constexpr (is_update) {
         auto const before = std::as_bytes(std::span(before_));
         for (std::size_t i = 0; i < now.size();) {
@@ -120,7 +169,7 @@ class staged {
           }
           std::size_t end = i + 1;
           while (end < now.size() && now[end] != before[end]) ++end;
-          Coherence::store(state_->segment, at(i), now.subspan(i, end - i));
+          store(i, now.subspan(i, end - i));
           i = end;
         }
       }
@@ -136,6 +185,7 @@ class staged {
   std::span<element> span_;
   std::vector<value_type> copy_;
   std::vector<value_type> before_;
+  bool is_by_pieces_ = false;
 };
 
 }  // namespace detail

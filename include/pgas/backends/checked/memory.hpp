@@ -25,7 +25,7 @@ class memory {
   /// The records of a piece of the arena as a whole, before the cells of its granules.
   struct alignas(64) block {
     std::uint32_t lock;
-    std::uint32_t has_cells;  ///< a granule of the block has records of its own
+    std::uint32_t used_cells;  ///< a bit for each four granules of which one may have records of its own
     std::array<std::uint64_t, 7> records;
   };
   /// The records of a granule: two, or one and a link to nodes, which is a record without bytes.

@@ -182,6 +182,26 @@ class checked_segment : private Inner {
     Inner::put(at, from);
   }
 
+  // The same for accesses that the program makes itself, see noting_segment.
+
+  [[nodiscard]] std::byte* own_memory(std::size_t byte) const noexcept { return Inner::part(rank()) + byte; }
+  [[gnu::noinline]] void note_load(std::size_t byte, std::size_t pitch, row_shape shape) {
+    if (is_copying_) return;
+    auto const where = place(__builtin_frame_address(0));
+    for_each_row(byte, pitch, shape, [&](location at, std::size_t bytes) {
+      checker_->reads_private(own(at, bytes), kind::load, where);
+      if (Rules::stages()) check(kind::load, at, bytes, where);
+    });
+  }
+  [[gnu::noinline]] void note_store(std::size_t byte, std::size_t pitch, row_shape shape) {
+    auto const where = place(__builtin_frame_address(0));
+    for_each_row(byte, pitch, shape, [&](location at, std::size_t bytes) {
+      checker_->writes_private(own(at, bytes), kind::store, where);
+      checker_->reads_private(own(at, bytes), kind::store, where);
+      check(kind::store, at, bytes, where);
+    });
+  }
+
   /// A boundary of an epoch has published this rank's stores in its own part.
   void published_own() { checker_->publish(*ends_); }
 
@@ -285,6 +305,14 @@ class checked_segment : private Inner {
     if (pitch == shape.row_bytes) return check(what, at, shape.rows * shape.row_bytes, where);
     for (std::size_t row = 0; row < shape.rows; ++row)
       check(what, {at.rank, at.offset + row * pitch}, shape.row_bytes, where);
+  }
+
+  /// Calls use(location, bytes) for the rows of the own part.
+  template <class Use>
+  void for_each_row(std::size_t byte, std::size_t pitch, row_shape shape, Use const& use) const {
+    if (pitch == shape.row_bytes) return use(location{rank(), byte}, shape.rows * shape.row_bytes);
+    for (std::size_t row = 0; row < shape.rows; ++row)
+      use(location{rank(), byte + row * pitch}, shape.row_bytes);
   }
 
   std::shared_ptr<checking::checker<Rules>> checker_;

@@ -62,6 +62,16 @@ class shadow {
   /// A record of a block has a bit for each strip of it.
   static constexpr std::uint64_t strip = memory::block_bytes / 8;
 
+  /// A block has a bit for so many granules, see memory::block::used_cells.
+  static constexpr std::size_t group = memory::granules / 32;
+  static_assert(strip % (group * memory::granule) == 0);
+
+  /// The bits of the granules [begin, behind) of a block.
+  static std::uint32_t groups_at(std::size_t begin, std::size_t behind) noexcept {
+    std::size_t const first = begin / group;
+    return (~std::uint32_t{0} >> (32 - ((behind - 1) / group + 1 - first))) << first;
+  }
+
   template <class IsBefore>
   static bool is_wrong(record r, record x, IsBefore const& is_before) {
     return (r.mask() & x.mask()) != 0 && r.conflicts_with(x) && !is_before(r);
@@ -70,6 +80,11 @@ class shadow {
   template <class IsBefore>
   static bool is_replaced(record r, record x, IsBefore const& is_before) {
     return x.covers(r) && (r.is_like(x) || is_before(r));
+  }
+
+  /// True if this rank makes an access anew that was complete at once, as in each step of a loop.
+  static bool is_repeated(record r, record x) noexcept {
+    return r.is_like(x) && !x.is_pending() && (r.mask() & ~x.mask()) == 0;
   }
 
   /// The strips of a block that bytes [first, end) of it touch, as the mask of a record of the block.
@@ -100,18 +115,23 @@ class shadow {
     std::size_t const begin = first % memory::block_bytes / memory::granule;
     std::size_t const behind = begin + (end - first) / memory::granule;
     memory::cell* const cells = memory_->cells_of(n);
-    if (b.has_cells != 0) {
+    std::uint32_t const touched = groups_at(begin, behind);
+    if ((b.used_cells & touched) != 0) {
       bool const clears = x.writes() && !x.is_atomic();
-      for (std::size_t i = begin; i < behind; ++i) {
-        if (cells[i].first == 0 && cells[i].second == 0) continue;
-        if (check_cell(cells[i], x, is_before, found, n * memory::block_bytes + i * memory::granule)) return;
-        if (clears) clear(cells[i]);
+      for (std::uint32_t left = b.used_cells & touched; left != 0; left &= left - 1) {
+        auto const from = static_cast<std::size_t>(std::countr_zero(left)) * group;
+        for (std::size_t i = from; i < from + group; ++i) {
+          if (cells[i].first == 0 && cells[i].second == 0) continue;
+          if (check_cell(cells[i], x, is_before, found, n * memory::block_bytes + i * memory::granule))
+            return;
+          if (clears) clear(cells[i]);
+        }
       }
-      if (clears && mine.mask() == record::all_bytes) b.has_cells = 0;
+      if (clears) b.used_cells &= ~touched;
     }
     if (kept == b.records.size()) {  // as many unordered accesses as a block has room for
       for (std::size_t i = begin; i < behind; ++i) keep(cells[i], x, is_before);
-      b.has_cells = 1;
+      b.used_cells |= touched;
       return;
     }
     b.records[kept++] = x.with_mask(strips).bits();
@@ -134,14 +154,14 @@ class shadow {
     }
     memory::cell* const cells = memory_->cells_of(n);
     std::uint64_t const origin = n * memory::block_bytes;
-    b.has_cells = 1;
+    b.used_cells |= groups_at((first - origin) / memory::granule, (end - 1 - origin) / memory::granule + 1);
     while (first < end) {
       std::uint64_t const begin = first / memory::granule * memory::granule;
       std::uint64_t const here = std::min(end, begin + memory::granule);
       std::uint64_t const ones = (record::all_bytes >> (memory::granule - (here - first))) << (first - begin);
       record const mine = x.with_mask(ones);
       memory::cell& c = cells[(begin - origin) / memory::granule];
-      if (c.first == 0 && c.second == 0) {
+      if (c.second == 0 && (c.first == 0 || is_repeated(record(c.first), mine))) {
         c.first = mine.bits();
       } else {
         if (check_cell(c, mine, is_before, found, begin)) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstring>
 #include <exception>
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/window/state.hpp>
@@ -162,15 +163,14 @@ class staged {
         if (!now.empty()) store(0, now);
       } else if constexpr (is_update) {
         auto const before = std::as_bytes(std::span(before_));
+        // Other bytes of an element are not touched. A checker counts elements, as the program stores them.
+        constexpr std::size_t unit = noted_in_place<Window> ? sizeof(value_type) : 1;
+        auto const changed = [&](std::size_t i) { return std::memcmp(&now[i], &before[i], unit) != 0; };
         for (std::size_t i = 0; i < now.size();) {
-          if (now[i] == before[i]) {
-            ++i;
-            continue;
-          }
-          std::size_t end = i + 1;
-          while (end < now.size() && now[end] != before[end]) ++end;
-          store(i, now.subspan(i, end - i));
-          i = end;
+          std::size_t end = i;
+          while (end < now.size() && changed(end)) end += unit;
+          if (end != i) store(i, now.subspan(i, end - i));
+          i = end == i ? i + unit : end;
         }
       }
     } catch (...) {

@@ -11,6 +11,8 @@ import suites
 
 # The first pattern that fits the whole of row/mode/bytes counts.
 LIMITS = [
+    (r'checked_memory/.*', 'The bytes of the windows themselves.'),
+    (r'checked_.*', 'The same program without the checker. A check looks at the shadow of each byte, which is as large again.'),
     (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
     (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
     (r'.*/(put_get|user_memory)', 'The same stores, loads and copies by hand, by pointer or by the system\'s copy between processes.'),

@@ -221,6 +221,8 @@ SUITES = {
         Part({'ours': 'bench_lattice'}, rounds=3),
         Part({'ours': 'bench_async_virtual'}, ranks=(16, 64), style='scale', rounds=1),
     ],
+    # Programs under the checker of races, beside the same programs without it.
+    'checked': [Part({'ours': 'bench_checked'}, rounds=3)],
     # On simulated nodes: the numbers are those of ranks that are fibers.
     'scale': [
         Part({'ours': 'bench_scale'}, ranks=(64, 256, 1024), style='scale', rounds=1),
@@ -242,7 +244,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps', 'async'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps', 'async', 'checked'))
 
 
 def parts_of(names, quick):
@@ -304,6 +306,9 @@ TARGETS = [
     Target(r'own_cells/(local\(i, j\)|for_each)/8', raw=1.02),
     # Notified puts beside exchange_halo: quicker where halos are small; the large ones show where they are not.
     Target(r'halo/(rows of (8|256)|blocks of (8|64))', raw=1.0, ranks=(2, 4)),
+    Target(r'checked_gups/.*', raw=20),
+    Target(r'checked_memory/.*', raw=2),
+    Target(r'checked_.*', raw=5),
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'(heat|stencil) by u\(i, j\)/.*', raw=1.03),
     Target(r'fields/.*', raw=1.03, ranks=(1, 1)),

@@ -25,8 +25,8 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 ///
 /// This is a type, since an option would cost every backend a test in the path of each put. A program on
 /// another backend contains none of it. The cost is here: each access is a call and a look at the shadow of
-/// its bytes, and a rank's own part is no span. Memory: twice the windows', and for each control word its
-/// latest eight values with two clocks each. At most 64 ranks, which `run` starts.
+/// its bytes. `local()` is no span, but `stage` is in place. Memory: twice the windows', and for each control
+/// word its latest eight values with two clocks each. At most 64 ranks, which `run` starts.
 /// Source: the order of words is that of the emulated chip's oracle; MPI: MUST-RMA, Hermanns et al. 2022.
 template <backend Inner, class Rules = detail::checking::every_rule>
   requires shared_segment<typename Inner::segment_type> && mailbox_backend<Inner>

@@ -27,7 +27,7 @@ constexpr std::size_t keys_on(Team const&) {
 }
 
 /// All keys have one hash.
-struct one_hash {
+struct same_hash {
   std::size_t operator()(auto) const noexcept { return 42; }
 };
 
@@ -101,7 +101,7 @@ TEST_CASE("growing map: a part made for four keys takes thousands, and serves al
 
 TEST_CASE("growing map: a part surely has room for its bound if all keys have one hash, and no more") {
   on_each_model([](auto& team) {
-    auto map = pgas::make_map<number, number, pgas::locking, one_hash>(team, {.capacity = 3, .most = 70});
+    auto map = pgas::make_map<number, number, pgas::locking, same_hash>(team, {.capacity = 3, .most = 70});
     if (team.rank() == 1) {
       for (number i = 0; i < 70; ++i) require(map.insert(i, i), "a key within the bound");
       require_error(errc::no_space, {"rank 1: insert: ", "part is full", "70 keys", "`most`"}, [&] {
@@ -164,7 +164,7 @@ TEST_CASE("growing map: a transform is one step that inserts, changes, erases or
 
 TEST_CASE("growing map: histories of keys in extents are linearizable while others make the part grow") {
   on_each_model([](auto& team) {
-    auto map = pgas::make_map<int, int, pgas::locking, one_hash>(team, {.capacity = 2, .most = 100});
+    auto map = pgas::make_map<int, int, pgas::locking, same_hash>(team, {.capacity = 2, .most = 100});
     if (team.rank() == 0)
       for (int key = 0; key < 8; ++key) map.insert(key, key);
     team.barrier();

@@ -207,7 +207,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
              "a rank has " + std::to_string(most) + " keys, more than " + std::to_string(capacity) +
                  "; reserve at least as many");
     }
-    distributed_map larger(team_, make_table(team_, capacity, "reserve"), hash_, equal_);
+    distributed_map larger(team_, make_table(team_, {capacity}, "reserve"), hash_, equal_);
     for_each_own([&](Key const& key, Value const& value) { larger.insert(key, value); });
     places_ = std::move(larger.places_);
     team_.barrier();
@@ -226,11 +226,12 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   [[nodiscard]] team_type const& team() const noexcept { return team_; }
 
   /// For make_map.
-  static window_type make_table(team_type const& team, std::size_t capacity, std::string_view operation) {
+  static window_type make_table(team_type const& team, parts_options const& options,
+                                std::string_view operation) {
     detail::handshake shake(*team.state(), operation);
-    shake.require_same(capacity, "keys of capacity");
+    shake.require_same(options.capacity, "keys of capacity");
     shake.conclude();
-    return make_window<place>(team, 2 * std::max<std::size_t>(capacity, 1));
+    return make_window<place>(team, 2 * std::max<std::size_t>(options.capacity, 1));
   }
 
  private:

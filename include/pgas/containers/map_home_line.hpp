@@ -29,14 +29,11 @@ inline constexpr bool has_home_line =
 /// false if the case is another one, or if the bucket changes meanwhile. Nothing has happened then, and
 /// map_chain does the whole.
 ///
-/// Source    None. Single calls overlap their cache misses as far as the processor executes later calls
-///           meanwhile. So each key of the line has a branch: the processor guesses the slot, and knows the
-///           address of the value before the line arrives. With an address that depends on the line, a
-///           locked instruction holds up the loads behind it. A wrong guess costs little, since the guessed
-///           way asks for the lines of later keys, too. The short way has no call and no store of its own: a
-///           load that follows a locked instruction waits for stores before it.
-/// Costs     a miss. A lookup is about 40 instructions with the hash. An addition is the same with one locked
-///           instruction; so are an insertion and a new value, which also take the lock.
+/// Source    None. Each key of the line has a branch, so the processor can guess the slot and begin later
+///           calls before the line arrives. The short way has no call and no store of its own. Both are
+///           choices by measurement of the rows of tools/bench --suite maps; the reasons are our inference.
+/// Costs     a miss. An addition takes about 40 instructions with the hash, one of them locked; so does an
+///           insertion or a new value, which also take the lock.
 template <class Words, transportable Key, transportable Value, map_policy Policy>
 class map_home_line {
   using layout = bucket_layout<Key, Value>;

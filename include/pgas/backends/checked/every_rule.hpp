@@ -26,7 +26,7 @@ struct every_rule {
   static constexpr bool stages() noexcept { return true; }       ///< stage reads the elements it hands out
   static constexpr bool buffers() noexcept { return true; }      ///< a transfer owns its buffer
 
-  /// Which words of a control order the ranks: all.
+  /// The words of a control that order the ranks: all of them.
   class control_rule {
    public:
     constexpr control_rule(std::string_view, control_words) noexcept {}

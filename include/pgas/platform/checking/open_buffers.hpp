@@ -169,25 +169,30 @@ class open_buffers {
     }
   }
 
-  static std::byte poison_at(std::size_t i) noexcept {
-    return static_cast<std::byte>((poison >> (8 * (i % sizeof poison))) & 0xffU);
-  }
+  // Few buffers would stop one of these loops early. They run to the end, so that vectors can hold their
+  // words.
   static void fill_with_poison(bytes_out into) noexcept {
-    for (std::size_t i = 0; i < into.size(); ++i) into[i] = poison_at(i);
+    std::size_t i = 0;
+    for (; i + sizeof poison <= into.size(); i += sizeof poison)
+      std::memcpy(into.data() + i, &poison, sizeof poison);
+    std::memcpy(into.data() + i, &poison, into.size() - i);
   }
   static bool is_poison(bytes_in what) noexcept {
-    for (std::size_t i = 0; i < what.size(); ++i) {
-      if (what[i] != poison_at(i)) return false;
-    }
-    return true;
+    std::uint32_t differing = 0;
+    std::size_t i = 0;
+    for (; i + sizeof poison <= what.size(); i += sizeof poison) differing |= word_at(what, i) ^ poison;
+    return differing == 0 && std::memcmp(what.data() + i, &poison, what.size() - i) == 0;
   }
   static bool holds_poison(bytes_in what) noexcept {
-    for (std::size_t i = 0; i + sizeof poison <= what.size(); i += sizeof poison) {
-      std::uint32_t value = 0;
-      std::memcpy(&value, what.data() + i, sizeof value);
-      if (value == poison) return true;
-    }
-    return false;
+    bool found = false;
+    for (std::size_t i = 0; i + sizeof poison <= what.size(); i += sizeof poison)
+      found |= word_at(what, i) == poison;
+    return found;
+  }
+  static std::uint32_t word_at(bytes_in what, std::size_t i) noexcept {
+    std::uint32_t value = 0;
+    std::memcpy(&value, what.data() + i, sizeof value);
+    return value;
   }
   /// Four sums side by side, so that the multiplications of one need not wait for those of another.
   static std::uint64_t hash_of(bytes_in what) noexcept {

@@ -17,7 +17,13 @@ struct place {
 
   std::array<void const*, depth> calls{};
 
-  friend bool operator==(place const&, place const&) = default;
+  /// Compares the calls up to the first null, since most places have one call.
+  friend bool operator==(place const& a, place const& b) noexcept {
+    for (std::size_t i = 0; i < depth && a.calls[i] == b.calls[i]; ++i) {
+      if (a.calls[i] == nullptr || i + 1 == depth) return true;
+    }
+    return false;
+  }
 };
 
 #if defined(__OPTIMIZE__) || !(defined(__x86_64__) || defined(__aarch64__))

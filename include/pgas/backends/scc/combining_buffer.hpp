@@ -26,8 +26,12 @@ class combining_buffer {
   }
   /// Writes its bytes, and no others, to the line at `to`; the buffer is then empty.
   void write_to(std::byte* to) noexcept {
-    for (std::size_t i = 0; i < line_bytes; ++i) {
-      if ((mask_ >> i & 1U) != 0) to[i] = bytes_[i];
+    if (is_full()) {  // most buffers are, and then need no look at each byte
+      std::memcpy(to, bytes_.data(), line_bytes);
+    } else {
+      for (std::size_t i = 0; i < line_bytes; ++i) {
+        if ((mask_ >> i & 1U) != 0) to[i] = bytes_[i];
+      }
     }
     mask_ = 0;
   }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <memory>
+#include <cstring>
 #include <optional>
 #include <pgas/backends/scc/cache.hpp>
+#include <pgas/backends/scc/line_heads.hpp>
 #include <pgas/backends/scc/memory.hpp>
 #include <pgas/backends/scc/places.hpp>
 #include <pgas/backends/scc/publications.hpp>
@@ -13,7 +13,6 @@
 #include <pgas/backends/scc/verdict.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/rank.hpp>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -76,7 +75,7 @@ class checker : public rank_orders {
       if (rules().targets && (one.until < first / line_bytes || one.until > (first + bytes - 1) / line_bytes))
         return false;
       bool is_left = false;
-      for (std::uint32_t i = known_head_of(one.line * line_bytes); i != 0; i = records_[i].next) {
+      for (std::uint32_t i = heads_.known(one.line * line_bytes); i != 0; i = records_[i].next) {
         record& r = records_[i];
         if (!is_of(self, r) || r.is_open == 0) continue;
         if (r.is_read == 0 && !writes && static_cast<access_kind>(r.kind) != access_kind::piece_filled) {
@@ -102,11 +101,17 @@ class checker : public rank_orders {
                 bool is_own = false) {
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, bytes.size());
-    std::uint32_t& head = head_of(at);
+    std::uint32_t& head = heads_.of(at);
     record now = present(self, false, through_cache, where);
     if (is_own && rules().publication && kind_of(self) == access_kind::own) {
       now.is_kept = 1;
       published_[static_cast<std::size_t>(self)].stored();
+    }
+    if (record& only = records_[head]; continues(only, now)) {
+      now.mask = only.mask | mask;
+      only = now;
+      copy_to(truths_[head].data() + in_line, bytes);
+      return {};
     }
     verdict v;
     std::uint32_t mine = 0;
@@ -128,15 +133,15 @@ class checker : public rank_orders {
     }
     note(head, mine, now, mask, at);
     drop_empty(head);
-    std::copy(bytes.begin(), bytes.end(), truths_[head].begin() + static_cast<std::ptrdiff_t>(in_line));
+    copy_to(truths_[head].data() + in_line, bytes);
     return v;
   }
 
   /// `may_race`: the program may never look at these bytes, as in a copy of a whole part.
   [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race,
                              std::uint32_t where) {
-    if (may_race && known_head_of(at) == 0) return {};
-    std::uint32_t& head = head_of(at);
+    if (may_race && heads_.known(at) == 0) return {};
+    std::uint32_t& head = heads_.of(at);
     std::size_t const in_line = at % line_bytes;
     std::uint32_t const mask = mask_of(in_line, seen.size());
     record const now = present(self, true, false, where);
@@ -170,10 +175,13 @@ class checker : public rank_orders {
         return unordered(self, r, now, both);
       }
     }
-    for (std::uint32_t left = ordered & ~excused; left != 0; left &= left - 1) {
-      std::size_t const byte = first_of(left);
-      if (seen[byte - in_line] != truths_[head][byte])
-        return {fault::stale, last(records_[writer_of(head, left & (~left + 1))]), byte, truths_[head][byte]};
+    if (ordered != 0 && !are_equal(seen, truths_[head].data() + in_line)) {
+      for (std::uint32_t left = ordered & ~excused; left != 0; left &= left - 1) {
+        std::size_t const byte = first_of(left);
+        if (seen[byte - in_line] != truths_[head][byte])
+          return {fault::stale, last(records_[writer_of(head, left & (~left + 1))]), byte,
+                  truths_[head][byte]};
+      }
     }
     if (kept != 0 && !may_race) {
       verdict v{fault::race, last(records_[writer_of(head, kept & (~kept + 1))]), first_of(kept), {}};
@@ -193,15 +201,9 @@ class checker : public rank_orders {
         return one.line >= first / line_bytes && one.line <= (first + bytes - 1) / line_bytes;
       });
     }
-    for (std::uint64_t n = first / line_bytes; n * line_bytes < first + bytes; ++n) {
-      auto const it = chunks_.find(n / chunk_lines);
-      if (it == chunks_.end()) {
-        n = (n / chunk_lines + 1) * chunk_lines - 1;
-        continue;
-      }
-      std::uint32_t& head = (*it->second)[n % chunk_lines];
+    heads_.for_each(first, bytes, [&](std::uint32_t& head) {
       while (head != 0) free(std::exchange(head, records_[head].next));
-    }
+    });
   }
 
  private:
@@ -226,15 +228,24 @@ class checker : public rank_orders {
     std::uint64_t until = 0;  ///< a line of the part whose flush ends it
   };
 
-  static constexpr std::size_t chunk_lines = 2048;
-  using chunk = std::array<std::uint32_t, chunk_lines>;
-
   static std::size_t first_of(std::uint32_t mask) noexcept {
     return static_cast<std::size_t>(std::countr_zero(mask));
   }
   static std::uint32_t mask_of(std::size_t in_line, std::size_t count) noexcept {
     std::uint32_t const ones = count == line_bytes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
     return ones << in_line;
+  }
+  // Most pieces are whole lines, for which a fixed size needs no call.
+  static bool are_equal(bytes_in a, std::byte const* b) noexcept {
+    return a.size() == line_bytes ? std::memcmp(a.data(), b, line_bytes) == 0
+                                  : std::memcmp(a.data(), b, a.size()) == 0;
+  }
+  static void copy_to(std::byte* to, bytes_in from) noexcept {
+    if (from.size() == line_bytes) {
+      std::memcpy(to, from.data(), line_bytes);
+    } else {
+      std::memcpy(to, from.data(), from.size());
+    }
   }
   static bool is_of(rank_t self, record const& r) noexcept { return static_cast<rank_t>(r.rank) == self; }
   /// True if the access of the record happened before the rank's present.
@@ -305,6 +316,11 @@ class checker : public rank_orders {
                             r.is_atomic == now.is_atomic));
   }
 
+  /// True if the line has one record alone, which can take the present access in and can race with nothing.
+  [[nodiscard]] static bool continues(record const& only, record const& now) noexcept {
+    return only.next == 0 && only.mask != 0 && only.is_open == 0 && is_one(only, now);
+  }
+
   /// Adds an access to a record of its rank, or to a new one.
   void note(std::uint32_t& head, std::uint32_t mine, record const& now, std::uint32_t mask,
             system_address at) {
@@ -328,27 +344,6 @@ class checker : public rank_orders {
     auto const kind = static_cast<access_kind>(now.kind);
     bool const is_piece = kind == access_kind::piece_read || kind == access_kind::piece_filled;
     open_[now.rank].push_back({at / line_bytes, is_piece ? ends_with_[now.rank] : at / line_bytes});
-  }
-
-  std::uint32_t& head_of(system_address at) {
-    std::uint64_t const n = at / line_bytes;
-    if (n / chunk_lines != last_chunk_number_ || last_chunk_ == nullptr) {
-      auto& c = chunks_[n / chunk_lines];
-      if (!c) c = std::make_unique<chunk>();
-      last_chunk_number_ = n / chunk_lines;
-      last_chunk_ = c.get();
-    }
-    return (*last_chunk_)[n % chunk_lines];
-  }
-  [[nodiscard]] std::uint32_t known_head_of(system_address at) {
-    std::uint64_t const n = at / line_bytes;
-    if (n / chunk_lines != last_chunk_number_ || last_chunk_ == nullptr) {
-      auto const it = chunks_.find(n / chunk_lines);
-      if (it == chunks_.end()) return 0;
-      last_chunk_number_ = n / chunk_lines;
-      last_chunk_ = it->second.get();
-    }
-    return (*last_chunk_)[n % chunk_lines];
   }
 
   std::uint32_t make() {
@@ -381,9 +376,7 @@ class checker : public rank_orders {
   std::vector<std::uint64_t> ends_with_;       ///< of each rank: a line of the part
   std::vector<publications> published_;        ///< of each rank
   std::vector<std::vector<unfinished>> open_;  ///< of each rank
-  std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
-  std::uint64_t last_chunk_number_ = 0;
-  chunk* last_chunk_ = nullptr;
+  line_heads heads_;                           ///< the first record of each line
   std::vector<record> records_;
   std::vector<line> truths_;  ///< beside the first record of each line: the bytes of its last writes
   std::vector<std::uint32_t> free_;

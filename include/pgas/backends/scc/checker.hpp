@@ -212,14 +212,15 @@ class checker : public rank_orders {
     std::uint32_t clock = 0;  ///< how many releases of the rank came before its end
     std::uint32_t began = 0;  ///< and before its begin
     std::uint32_t next = 0;
-    std::uint32_t where : 17 = 0;  ///< in known_places
-    std::uint32_t through_cache : 1 = 0;
-    std::uint32_t is_read : 1 = 0;
+    std::uint32_t where = 0;  ///< in known_places
+    // One comparison of a word is enough for is_one, since these five are side by side.
     std::uint32_t rank : 13 = 0;
+    std::uint32_t is_read : 1 = 0;
     std::uint32_t kind : 8 = 0;       ///< an access_kind
     std::uint32_t is_open : 1 = 0;    ///< its rank has not flushed it yet
-    std::uint32_t is_kept : 1 = 0;    ///< a store to the rank's own part, which a boundary publishes
     std::uint32_t is_atomic : 1 = 0;  ///< in scope element
+    std::uint32_t through_cache : 1 = 0;
+    std::uint32_t is_kept : 1 = 0;  ///< a store to the rank's own part, which a boundary publishes
   };
   static_assert(sizeof(record) == 24);
   /// A line with an access that its rank has not flushed yet.
@@ -303,7 +304,7 @@ class checker : public rank_orders {
     r.rank = static_cast<std::uint32_t>(self) & 0x1fffU;
     r.through_cache = through_cache ? 1 : 0;
     r.is_read = is_read ? 1 : 0;
-    r.where = where & places::most;
+    r.where = where;
     r.kind = static_cast<std::uint8_t>(kind);
     r.is_open = is_open ? 1 : 0;
     r.is_atomic = scope_of(self) == order_scope::element ? 1 : 0;
@@ -311,14 +312,14 @@ class checker : public rank_orders {
   }
   /// True if a record can take the present access in.
   [[nodiscard]] static bool is_one(record const& r, record const& now) noexcept {
-    return r.is_read == now.is_read && r.rank == now.rank &&
-           (r.mask == 0 || (r.clock == now.clock && r.is_open == now.is_open && r.kind == now.kind &&
-                            r.is_atomic == now.is_atomic));
+    if (r.mask == 0) return r.rank == now.rank && r.is_read == now.is_read;
+    return r.clock == now.clock && r.rank == now.rank && r.is_read == now.is_read && r.kind == now.kind &&
+           r.is_open == now.is_open && r.is_atomic == now.is_atomic;
   }
 
   /// True if the line has one record alone, which can take the present access in and can race with nothing.
   [[nodiscard]] static bool continues(record const& only, record const& now) noexcept {
-    return only.next == 0 && only.mask != 0 && only.is_open == 0 && is_one(only, now);
+    return only.mask != 0 && is_one(only, now) && only.next == 0 && only.is_open == 0;
   }
 
   /// Adds an access to a record of its rank, or to a new one.

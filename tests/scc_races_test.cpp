@@ -448,4 +448,28 @@ TEST_CASE(
   CHECK(rights == 7);
 }
 
+/// The place of a call, as the oracle keeps it.
+[[gnu::noinline]] pgas::detail::scc::place here() {
+  auto const found = pgas::detail::scc::place_of_caller();
+  asm volatile("");  // keeps a compiler from making one call of two
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("scc: the lines of a report take one start of addr2line, and those of its repetition none") {
+  namespace scc = pgas::detail::scc;
+  auto const first = scc::addresses_of_program(here().calls);
+  auto const second = scc::addresses_of_program(here().calls);
+  REQUIRE(first != second);
+  pgas::detail::line_lookup together;
+  std::array const both{first, second};
+  together.ask_for(both);
+  auto const lines = together.of(second);
+  together.ask_for(both);
+  CHECK(together.starts() == 1);
+  pgas::detail::line_lookup apart;
+  CHECK(apart.of(first) == together.of(first));
+  CHECK(apart.of(second) == lines);
+  CHECK(apart.starts() == 2);
+}

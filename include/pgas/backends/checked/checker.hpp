@@ -198,6 +198,7 @@ class checker {
   }
   [[noreturn, gnu::cold, gnu::noinline]] void complain(open_buffers::verdict const& v, recorded kind,
                                                        std::uint32_t where) {
+    find_lines(where, v.where);
     std::string const me = "rank " + std::to_string(self_);
     bool const is_put = v.of == access_kind::put;
     std::string const transfer = std::string(is_put ? "put to" : "get from") + " rank " +
@@ -234,6 +235,7 @@ class checker {
 
   [[noreturn, gnu::cold, gnu::noinline]] void complain(record x, record other, accessed_part const& at,
                                                        std::uint64_t byte) {
+    find_lines(x.place(), other.place());
     std::string const me = "rank " + std::to_string(self_);
     std::string const they = "rank " + std::to_string(other.rank());
     std::string const owner = "rank " + std::to_string(at.owner);
@@ -258,6 +260,10 @@ class checker {
              "the second";
     }
     return "end the epoch of the first, or flush and send a signal, before the second";
+  }
+  /// Finds the lines of two places at once, for line_of.
+  void find_lines(std::uint32_t a, std::uint32_t b) const {
+    find_lines_of_calls(memory_->place_of(a).calls, memory_->place_of(b).calls);
   }
   [[nodiscard]] std::string line_of(std::uint32_t place) const {
     return place == 0 ? "an unknown place" : line_of_calls(memory_->place_of(place).calls);

@@ -262,12 +262,14 @@ class chip {
     checker::access const now{self, where, oracle_->kind_of(self), !writes};
     system_address const byte = at / line_bytes * line_bytes + v.byte;
     bool const is_stale = v.what == checker::fault::stale;
+    find_lines(where, v.last.where);
     end_with(is_stale ? errc::stale_copy : errc::race, self,
              report_of(v, now, describe(byte), line_of(where), line_of(v.last.where),
                        is_stale ? missing(v, self, byte) : std::string()));
   }
   /// The same for a verdict about a private buffer, at an operation or at its completion.
   [[noreturn]] void complain(open_buffers::verdict const& v, rank_t self, std::uint32_t where) {
+    find_lines(where, v.where);
     end_with(errc::race, self, report_of(v, self, line_of(where), line_of(v.where)));
   }
   /// Ends the job with a report, and throws it.
@@ -279,6 +281,10 @@ class chip {
   /// The program's line at a place that the oracle knows.
   [[nodiscard]] std::string line_of(std::uint32_t where) const {
     return line_of_program(oracle_->known_places.at(where).calls);
+  }
+  /// Finds the lines of two places at once, for line_of.
+  void find_lines(std::uint32_t a, std::uint32_t b) const {
+    find_lines_of_program(oracle_->known_places.at(a).calls, oracle_->known_places.at(b).calls);
   }
   /// The element at an address, or the byte of a part that no window has described.
   [[nodiscard]] std::string describe(system_address at) const {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <pgas/backends/checked.hpp>
 #include <pgas/backends/process_map.hpp>
+#include <pgas/backends/scc.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/pgas.hpp>
 #include <source_location>
@@ -24,24 +25,39 @@ namespace b = pgas::backends;
 
 /// A sanitizer sees one process, so its build has ranks that are threads only.
 using process_here = pgas_test::PGAS_TEST_LIST::here<pgas_test::process_model>;
-using checked_here = std::conditional_t<std::is_same_v<process_here, pgas_test::process_model>,
+using on_processes = std::conditional_t<std::is_same_v<process_here, pgas_test::process_model>,
                                         b::checked<b::process_map>, b::checked<b::thread_map>>;
 
-/// Runs body(team, is_right) on two ranks: the right program ends, and the wrong one is refused with this
-/// code and a sentence that has all these pieces.
+/// Runs body(team, is_right) on two ranks of each backend that checks: the right program ends, and the wrong
+/// one is refused with this code and a sentence that has all these pieces.
+template <class... Backends, class Body>
+void require_refusal_on(errc code, std::initializer_list<std::string> pieces, Body const& body,
+                        std::source_location const& where) {
+  auto const on = [&]<class Backend>(std::type_identity<Backend>) {
+    if (!pgas_test::chosen(Backend::name)) return;
+    pgas::run<Backend>(2, [&](auto& team) { body(team, true); });
+    require_error(
+        code, pieces, [&] { pgas::run<Backend>(2, [&](auto& team) { body(team, false); }); }, where);
+  };
+  (on(std::type_identity<Backends>{}), ...);
+}
 template <class Body>
 void require_refusal(errc code, std::initializer_list<std::string> pieces, Body const& body,
                      std::source_location const& where = std::source_location::current()) {
-  if (!pgas_test::chosen(checked_here::name)) return;
-  pgas::run<checked_here>(2, [&](auto& team) { body(team, true); });
-  require_error(
-      code, pieces, [&] { pgas::run<checked_here>(2, [&](auto& team) { body(team, false); }); }, where);
+  require_refusal_on<on_processes, b::scc>(code, pieces, body, where);
+}
+
+/// The line that a report names for a call `below` lines below this one.
+std::string line(unsigned below, std::source_location const& here = std::source_location::current()) {
+  return "misuse_test.cpp:" + std::to_string(here.line() + below);
 }
 
 }  // namespace
 
-TEST_CASE("misuse: a rank that calls broadcast while another calls all_reduce gets both names") {
-  require_refusal(errc::mismatch, {"broadcast", "all_reduce", "in the same order"},
+TEST_CASE("misuse: ranks that call broadcast and all_reduce get both ranks, names and lines") {
+  require_refusal(errc::mismatch,
+                  {"rank 0 calls broadcast of 4 bytes with root 0 at " + line(4),
+                   "rank 1 calls all_reduce of 4 bytes by op::sum", "at " + line(5), "in the same order"},
                   [](auto& team, bool is_right) {
                     if (is_right || team.rank() == 0) {
                       static_cast<void>(team.broadcast(1, 0));
@@ -51,29 +67,93 @@ TEST_CASE("misuse: a rank that calls broadcast while another calls all_reduce ge
                   });
 }
 
-TEST_CASE("misuse: ranks that call two collectives of elements in another order are refused") {
-  require_refusal(
-      errc::mismatch, {"this rank calls", "while rank", "in the same order"}, [](auto& team, bool is_right) {
-        std::array<int, 2> const mine{1, 2};
-        std::array<int, 4> all{};
-        auto const gather = [&] { team.gather(std::span(mine), std::span(all), 0); };
-        auto const reduce = [&] { team.reduce(std::span(mine), std::span(all).template first<2>(), 0); };
-        if (is_right || team.rank() == 0) {
-          gather();
-          reduce();
-        } else {
-          reduce();
-          gather();
-        }
-        team.barrier();
-      });
+TEST_CASE("misuse: ranks that call two collectives of elements in another order get both lines") {
+  require_refusal(errc::mismatch, {"rank 0 calls gather of", line(4), "rank 1 calls reduce of", line(6)},
+                  [](auto& team, bool is_right) {
+                    std::array<int, 2> const mine{1, 2};
+                    std::array<int, 4> all{};
+                    auto const gather = [&] { team.gather(std::span(mine), std::span(all), 0); };
+                    auto const reduce = [&] {
+                      team.reduce(std::span(mine), std::span(all).template first<2>(), 0);
+                    };
+                    if (is_right || team.rank() == 0) {
+                      gather();
+                      reduce();
+                    } else {
+                      reduce();
+                      gather();
+                    }
+                    team.barrier();
+                  });
 }
 
-TEST_CASE("misuse: ranks that name two roots of one broadcast are refused") {
-  require_refusal(errc::mismatch, {"broadcast", "root"}, [](auto& team, bool is_right) {
-    static_cast<void>(team.broadcast(1, is_right ? 0 : team.rank()));
-    team.barrier();
-  });
+TEST_CASE("misuse: ranks that give elements of two sizes to one collective get both sizes") {
+  require_refusal(errc::mismatch, {"calls broadcast of 8 bytes", "calls broadcast of 4 bytes", line(4)},
+                  [](auto& team, bool is_right) {
+                    std::array<int, 2> all{};
+                    auto const values = std::span(all).first(is_right || team.rank() == 0 ? 2 : 1);
+                    team.broadcast(values, 0);
+                  });
+}
+
+TEST_CASE("misuse: ranks that name two roots of one broadcast get both roots") {
+  require_refusal(errc::mismatch, {"rank 0 calls broadcast", "with root 0 at " + line(2), "with root 1"},
+                  [](auto& team, bool is_right) {
+                    static_cast<void>(team.broadcast(1, is_right ? 0 : team.rank()));
+                    team.barrier();
+                  });
+}
+
+TEST_CASE("misuse: a rank in a fence while another is in a barrier gets both lines") {
+  require_refusal(errc::mismatch, {"calls fence on window 0 at " + line(5), "calls barrier at " + line(8)},
+                  [](auto& team, bool is_right) {
+                    auto w = pgas::make_window<int>(team, 10);
+                    pgas::fence epoch{w};
+                    if (is_right || team.rank() == 0) {
+                      epoch.next();
+                      team.barrier();
+                    } else {
+                      team.barrier();
+                      epoch.next();
+                    }
+                    epoch.close();
+                  });
+}
+
+TEST_CASE("misuse: ranks in fences of two windows get both windows") {
+  require_refusal(errc::mismatch, {"calls fence on window 0", "calls fence on window 1"},
+                  [](auto& team, bool is_right) {
+                    auto v = pgas::make_window<int>(team, 10);
+                    auto w = pgas::make_window<int>(team, 10);
+                    pgas::fence a{is_right || team.rank() == 0 ? v : w};
+                    a.close();
+                    pgas::fence b{is_right || team.rank() == 0 ? w : v};
+                    b.close();
+                  });
+}
+
+TEST_CASE("misuse: a rank that makes a window while another reduces gets both lines") {
+  require_refusal(errc::mismatch, {"calls make_window of", "at " + line(4), "calls reduce of", line(6)},
+                  [](auto& team, bool is_right) {
+                    int sum = 0;
+                    if (is_right || team.rank() == 0) {
+                      auto w = pgas::make_window<int>(team, 10);
+                    } else {
+                      team.reduce(std::span(&sum, 1), std::span(&sum, 1), 0);
+                    }
+                  });
+}
+
+TEST_CASE("misuse: ranks of a part of the job get their numbers in job and team") {
+  require_refusal(errc::mismatch, {"rank 1 (rank 0 of the team) calls", "rank 0 (rank 1 of the team) calls"},
+                  [](auto& team, bool is_right) {
+                    auto const turned = team.split(0, -team.rank());
+                    if (is_right || team.rank() == 0) {
+                      turned.barrier();
+                    } else {
+                      static_cast<void>(turned.all_reduce(1));
+                    }
+                  });
 }
 
 TEST_CASE("misuse: a put after the close of its lock is refused") {

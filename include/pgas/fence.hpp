@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -35,6 +36,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
       // Nothing is outstanding when an epoch opens: only own stores are published.
       constexpr hints opening = Hints | hints{.read_only = true};
       typename State::template boundary_type<boundary_of::both, opening_hints(opening)> b(s.segment);
+      detail::compare_call(s.team->control, detail::collective_call("fence"), s.label);
       s.fence.fence(b, operation);
     }
     s.access_open = s.exposure_open = true;
@@ -80,6 +82,7 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
                             .no_succeed = Erased.no_succeed,
                             .passive = false};
     typename State::template boundary_type<boundary_of::both, closing> b(s.segment);
+    detail::compare_call(s.team->control, detail::collective_call("fence"), s.label);
     s.fence.fence(b, operation);
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/joined_boundary.hpp>
 #include <tuple>
@@ -155,6 +156,8 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
           detail::joined_boundary<typename First::template boundary_type<boundary_of::both, Hints>,
                                   typename More::template boundary_type<boundary_of::both, Hints>...>
           all(one.state().segment...);
+          detail::compare_call(this->state_->team->control, detail::collective_call("fence_all"),
+                               this->state_->label);
           this->state_->fence.fence(all, operation);
         },
         each_);

@@ -10,6 +10,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/words/collective_call.hpp>
+#include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/least_words.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/text_of.hpp>
@@ -64,6 +65,7 @@ class slot_collectives {
     static constexpr detail::collective_call call("barrier");
     only_thread const inside(*this, "barrier");
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, "barrier");
+    detail::compare_call(*control_, call);
     announce(call);
     meet("barrier");
     if constexpr (is_checked) ++round_;
@@ -284,6 +286,7 @@ class slot_collectives {
     }
     only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    detail::compare_call(*control_, call);
     announce(call);
     meet(operation);
     compare_next(call, operation);
@@ -296,6 +299,7 @@ class slot_collectives {
                                  std::string_view operation, rank_t first, rank_t ranks) {
     only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    detail::compare_call(*control_, call);
     std::vector<word> all(static_cast<std::size_t>(ranks) * own.size());
     for (std::size_t at = 0; at < own.size(); at += slots) {
       if (at == 0) describe(call);
@@ -316,6 +320,7 @@ class slot_collectives {
                        std::string_view operation) {
     only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
+    detail::compare_call(*control_, call);
     for (std::size_t at = 0; at < all.size(); at += slots) {
       if (control_->rank() == root) {
         if (at == 0) describe(call);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <pgas/platform/words/collective_call.hpp>
+#include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/handshake.hpp>
@@ -79,6 +80,9 @@ template <class Result, class State, class Algorithm, class Begin>
 Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
                             Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
   constexpr collective_medium kind = Algorithm::stands_on;
+  collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
+                             facts.counts);
+  compare_call(state->control, call);
   auto& operations = state->operations;
   bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
   std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;
@@ -87,8 +91,6 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
   if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
     make_collective_memory(*state, kind);
   auto& medium = operations.template medium<kind>();
-  collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
-                             facts.counts);
   bool in_notes = false;
   if constexpr (requires { typename Algorithm::in_notes; })
     in_notes = bytes != 0 && bytes <= medium.short_bytes;

@@ -9,6 +9,7 @@
 #include <pgas/backends/checked/shadow.hpp>
 #include <pgas/backends/checked/word_history.hpp>
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/platform/checking/compared_calls.hpp>
 #include <pgas/platform/checking/line_of_calls.hpp>
 #include <pgas/platform/checking/open_buffers.hpp>
 #include <pgas/platform/job/job.hpp>
@@ -143,6 +144,20 @@ class checker {
     if (Rules::publication() && of.publish(clock())) ++known_[index(self_)];
   }
 
+  // Collectives
+
+  /// This rank begins a collective of a team, whose calls these are. Throws errc::mismatch if calls differ.
+  void compare_call(compared_calls const& all, collective_call const& call, std::string_view label,
+                    rank_t in_team, std::uint32_t where) {
+    placed_call const mine(call, label, self_, in_team, where);
+    auto const other = [&] {
+      spin_lock const hold(all.lock(), job_);
+      return all.enter(mine);
+    }();
+    if (!other) return;
+    fail(report_of(mine, *other, [&](std::uint32_t n) { return line_of(n); }), errc::mismatch);
+  }
+
   // Buffers
 
   /// The private memory that unfinished transfers of this rank use.
@@ -228,9 +243,9 @@ class checker {
     fail(text + "; wait for its request, or call flush_local for rank " + std::to_string(v.target) +
          ", before");
   }
-  [[noreturn]] void fail(std::string const& text) const {
-    job_.mark_failed(self_, text, errc::race);
-    throw error(errc::race, self_, text);
+  [[noreturn]] void fail(std::string const& text, errc code = errc::race) const {
+    job_.mark_failed(self_, text, code);
+    throw error(code, self_, text);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void complain(record x, record other, accessed_part const& at,

@@ -5,6 +5,8 @@
 #include <pgas/backends/checked/checker.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/platform/checking/compared_calls.hpp>
+#include <pgas/platform/words/comparing_control.hpp>
 #include <utility>
 #include <vector>
 
@@ -118,7 +120,7 @@ class checked_control : public Inner {
       : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories), rule_(rule) {}
 
   static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
-    return static_cast<std::uint64_t>(ranks_of_team) * (words.slots + words.cells) * history::bytes(ranks);
+    return bytes_of_words(ranks_of_team, words, ranks) + compared_calls::bytes(ranks_of_team);
   }
 
   [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const {
@@ -143,10 +145,21 @@ class checked_control : public Inner {
     return found;
   }
 
+  /// See comparing_control. Not inlined, so that the frame is its own.
+  [[gnu::noinline]] void compare_call(collective_call const& call, std::string_view label) const {
+    if (!Rules::calls()) return;
+    std::byte* const calls = histories_ + bytes_of_words(Inner::size(), words_, checker_->shared().ranks());
+    checker_->compare_call({calls, Inner::size()}, call, label, Inner::rank(),
+                           checker_->number_of_place(__builtin_frame_address(0)));
+  }
+
   /// Gives the acquires and releases of this rank a scope while the result lives.
   [[nodiscard]] auto order_as(order_scope scope) const { return checker_->order_as(scope); }
 
  private:
+  static std::uint64_t bytes_of_words(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
+    return static_cast<std::uint64_t>(ranks_of_team) * (words.slots + words.cells) * history::bytes(ranks);
+  }
   [[nodiscard]] history history_of(rank_t owner, std::size_t i) const noexcept {
     std::size_t const ranks = checker_->shared().ranks();
     return {histories_ +

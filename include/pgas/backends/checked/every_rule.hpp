@@ -24,6 +24,7 @@ struct every_rule {
   static constexpr bool puts_last() noexcept { return true; }    ///< flush_local completes no put
   static constexpr bool publication() noexcept { return true; }  ///< a boundary publishes own stores
   static constexpr bool stages() noexcept { return true; }       ///< stage reads the elements it hands out
+  static constexpr bool calls() noexcept { return true; }        ///< ranks call the same collectives
   static constexpr bool buffers() noexcept { return true; }      ///< a transfer owns its buffer
 
   /// The words of a control that order the ranks: all of them.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <pgas/backends/checked/clock.hpp>
 #include <pgas/backends/checked/spin_lock.hpp>
+#include <pgas/platform/checking/known_places.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 
@@ -38,12 +39,8 @@ class memory {
     std::array<std::uint64_t, 3> records;
     std::uint64_t next;  ///< 0 is none
   };
-  /// The place of an access: the return addresses of its calls, innermost first.
-  struct place {
-    static constexpr std::size_t most = 23;
-    std::uint64_t hash;
-    std::array<void const*, most> calls;
-  };
+  /// The place of an access.
+  using place = call_path;
   /// The memory beside a control or a segment: its histories, or its logs.
   struct beside_entry {
     std::uint64_t handle;  ///< plus one, so that 0 is none

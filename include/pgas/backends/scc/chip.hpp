@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <pgas/backends/scc/call_records.hpp>
 #include <pgas/backends/scc/checker.hpp>
 #include <pgas/backends/scc/clock.hpp>
 #include <pgas/backends/scc/core.hpp>
@@ -75,6 +76,7 @@ struct home_words {
 
   control_words words;
   std::vector<chip_word> all;
+  call_records calls;  ///< of collectives, for the oracle
 };
 
 /// The sections of one mailbox: the place of each sender's section in each receiver's buffer.
@@ -132,6 +134,14 @@ class chip {
     return buffers_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
+  /// A core has begun a collective of a team, whose calls these are. Ends the job if calls differ.
+  void compare_call(compared_calls const& all, placed_call const& mine) {
+    auto const other = all.enter(mine);
+    if (!other) return;
+    auto const line_of = [&](std::uint32_t n) { return collective_places_.line_of(n); };
+    end_with(errc::mismatch, mine.in_job, detail::report_of(mine, *other, line_of));
+  }
+  [[nodiscard]] scc::collective_places& collective_places() noexcept { return collective_places_; }
 
   [[nodiscard]] std::shared_ptr<home_parts> reserve_parts(std::vector<part_place> wanted) {
     std::size_t done = 0;
@@ -344,6 +354,7 @@ class chip {
   std::optional<clock> clock_;
   memory memory_;
   std::optional<checker> oracle_;
+  scc::collective_places collective_places_;
   std::vector<open_buffers> buffers_;  ///< of each core
   std::deque<interrupt_pin> pins_;
   std::vector<std::unique_ptr<core>> cores_;

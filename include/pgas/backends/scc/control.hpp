@@ -5,6 +5,7 @@
 #include <optional>
 #include <pgas/backends/scc/chip.hpp>
 #include <pgas/platform/words/check_word.hpp>
+#include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/updated_cell.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -219,6 +220,13 @@ class scc_control {
     return {chip_->oracle(), ranks_.to_world(rank()), scope};
   }
 
+  /// See comparing_control. Not inlined, so that the frame is its own.
+  [[gnu::noinline]] void compare_call(collective_call const& call, std::string_view label) const {
+    if (chip_->oracle() == nullptr) return;
+    std::uint32_t const where = chip_->collective_places().at_frame(__builtin_frame_address(0));
+    chip_->compare_call(home_->calls.of(size()), {call, label, ranks_.to_world(rank()), rank(), where});
+  }
+
   void pause(unsigned attempt, waiting_for const& why) const {
     serve();
     chip_->turns().pause(attempt, why);
@@ -240,6 +248,7 @@ class scc_control {
   team_ranks ranks_;
   std::string label_;
 };
+static_assert(comparing_control<scc_control>);
 static_assert(scoped_control<scc_control>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Misuse beside races, under the checker: right and wrong programs in pairs that differ by one call.
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <initializer_list>
+#include <memory>
 #include <pgas/backends/checked.hpp>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/backends/scc.hpp>
@@ -27,6 +29,8 @@ namespace b = pgas::backends;
 using process_here = pgas_test::PGAS_TEST_LIST::here<pgas_test::process_model>;
 using on_processes = std::conditional_t<std::is_same_v<process_here, pgas_test::process_model>,
                                         b::checked<b::process_map>, b::checked<b::thread_map>>;
+
+constexpr bool has_sanitizer = !std::is_same_v<process_here, pgas_test::process_model>;
 
 /// Runs body(team, is_right) on two ranks of each backend that checks: the right program ends, and the wrong
 /// one is refused with this code and a sentence that has all these pieces.
@@ -154,6 +158,58 @@ TEST_CASE("misuse: ranks of a part of the job get their numbers in job and team"
                       static_cast<void>(turned.all_reduce(1));
                     }
                   });
+}
+
+TEST_CASE("misuse: a source that is unmapped before the put is complete is found") {
+  if (has_sanitizer) return;  // which reports the read of freed memory itself
+  require_refusal(errc::race, {"rank 0 has freed the", line(8)}, [](auto& team, bool is_right) {
+    auto w = pgas::make_window<int>(team, 1000);
+    pgas::fence epoch{w};
+    if (team.rank() == 0) {
+      void* const made = ::mmap(nullptr, 4000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      auto const give_back = [made] { ::munmap(made, 4000); };
+      std::span<int const> const source(static_cast<int*>(made), 1000);
+
+      epoch.put(1, 0, source);
+      if (!is_right) give_back();
+      epoch.flush_local(1);
+      if (is_right) give_back();
+    }
+    epoch.close();
+  });
+}
+
+TEST_CASE("misuse: a small source that is freed before the put is complete is found") {
+  if (has_sanitizer) return;
+  require_refusal(errc::race, {"rank 0 has", "freed", line(7)}, [](auto& team, bool is_right) {
+    auto w = pgas::make_window<long>(team, 10);
+    pgas::fence epoch{w};
+    if (team.rank() == 0) {
+      auto source = std::make_unique<std::array<long, 10>>();
+      source->fill(7);
+
+      epoch.put(1, 0, std::span<long const>(*source));
+      if (!is_right) source.reset();
+      epoch.flush_local(1);
+    }
+    epoch.close();
+  });
+}
+
+TEST_CASE("misuse: a destination that is freed before the get is complete is found") {
+  if (has_sanitizer) return;
+  require_refusal(errc::race, {"rank 0 has", "freed", line(6)}, [](auto& team, bool is_right) {
+    auto w = pgas::make_window<long>(team, 10);
+    pgas::fence epoch{w};
+    if (team.rank() == 0) {
+      auto into = std::make_unique<std::array<long, 10>>();
+
+      epoch.get(1, 0, std::span<long>(*into));
+      if (!is_right) into.reset();
+      epoch.flush_local(1);
+    }
+    epoch.close();
+  });
 }
 
 TEST_CASE("misuse: a put after the close of its lock is refused") {

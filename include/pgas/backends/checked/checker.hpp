@@ -229,13 +229,19 @@ class checker {
                ", which is not complete";
         break;
       case open_buffers::fault::source_stored:
-        text = me + " has changed the source of its " + transfer + " before the put was complete";
+        text =
+            me + " has changed the source of its " + transfer + ", or freed it, before the put was complete";
         break;
       case open_buffers::fault::target_stored:
-        text = me + " has stored to the destination of its " + transfer + " before the get was complete";
+        text = me + " has stored to the destination of its " + transfer +
+               ", or freed it, before the get was complete";
         break;
       case open_buffers::fault::poison_copied:
         text = mine + " takes a value from the destination of the " + transfer + ", which is not complete";
+        break;
+      case open_buffers::fault::unmapped:
+        text = me + " has freed the " + (is_put ? "source" : "destination") + " of its " + transfer +
+               " before the transfer was complete";
         break;
       case open_buffers::fault::none:
         break;

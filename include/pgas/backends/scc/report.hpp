@@ -74,10 +74,12 @@ inline std::string report_of(open_buffers::verdict const& v, rank_t self, std::s
       return me + " writes at " + now_at + " to the buffer of " + its + first;
     case fault::source_stored:
       return me + " has stored to the source of its put at " + began_at +
-             " before that put's completion at " + now_at + first + " the store";
+             ", or freed it, before that put's completion at " + now_at + first + " the store";
     case fault::target_stored:
       return me + " has stored to the destination of its get at " + began_at +
-             " before that get's completion at " + now_at + first + " the store";
+             ", or freed it, before that get's completion at " + now_at + first + " the store";
+    case fault::unmapped:
+      return me + " has freed the buffer of " + its + " before its completion at " + now_at + first;
     case fault::none:
       break;
   }

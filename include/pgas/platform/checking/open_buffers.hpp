@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <pgas/concepts/access_kind.hpp>
+#include <pgas/platform/checking/mapped_pages.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class open_buffers {
     source_stored,  ///< the program has stored to the source of a put
     target_stored,  ///< the program has stored to the destination of a get
     poison_copied,  ///< the program passes on what it loaded from the destination of a get
+    unmapped,       ///< the program has given the memory of the buffer back to the system
   };
   struct verdict {
     fault what = fault::none;
@@ -127,6 +129,7 @@ class open_buffers {
   struct earliest {
     verdict said;
     std::uint64_t number = 0;
+    mapped_pages mapped{};
 
     void take(fault what, buffer const& b) noexcept {
       if (said.what != fault::none && number < b.number) return;
@@ -148,12 +151,18 @@ class open_buffers {
   /// Ends an operation: checks its buffer and lets its data arrive.
   buffers::iterator end(buffers::iterator at, earliest& found) {
     auto const& [first, b] = *at;
-    if (b.kind == access_kind::put) {
+    if (!found.mapped.hold({first, b.bytes})) {
+      found.take(fault::unmapped, b);
+    } else if (b.kind == access_kind::put) {
       if (hash_of({first, b.bytes}) != b.hash) found.take(fault::source_stored, b);
     } else if (b.destination != nullptr) {
       bytes_out const into(b.destination, b.bytes);
-      if (!is_poison(into)) found.take(fault::target_stored, b);
-      std::copy(b.arrived.begin(), b.arrived.end(), into.begin());
+      // Memory that the program has given back, and its allocator has changed, may be anyone's.
+      if (is_poison(into)) {
+        std::copy(b.arrived.begin(), b.arrived.end(), into.begin());
+      } else {
+        found.take(fault::target_stored, b);
+      }
     }
     by_number_.erase(b.number);
     return all_.erase(at);

@@ -54,10 +54,13 @@ class checked : public Inner {
     }
     return detail::checking::run_schedules(detail::checking::schedules::chosen(), [&](std::uint64_t seed) {
       auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));
-      return Inner::launch(ranks, [&](auto&& b, auto& boot) {
-        main(checked(std::forward<decltype(b)>(b),
-                     std::make_shared<detail::checking::checker<Rules>>(memory, boot, seed)),
-             boot);
+      return memory->errors().with_lines([&] {
+        return Inner::launch(ranks, [&](auto&& b, auto& boot) {
+          detail::noted_errors const noting(memory->errors());
+          main(checked(std::forward<decltype(b)>(b),
+                       std::make_shared<detail::checking::checker<Rules>>(memory, boot, seed)),
+               boot);
+        });
       });
     });
   }

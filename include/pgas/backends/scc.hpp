@@ -223,18 +223,21 @@ class scc {
   static detail::job launch_once(rank_t ranks, Main const& main, pgas::scc::options const& how) {
     auto job = detail::job::create(ranks, false);
     auto const chip = std::make_shared<detail::scc::chip>(job, how);
-    chip->turns().run([&](rank_t rank) {
-      auto const mine = job.as(rank);
-      detail::run_rank(mine, [&] {
-        detail::scc::rank_bootstrap boot(chip, mine);
-        main(scc(mine, chip), boot);
+    {
+      detail::noted_errors const noting(chip->errors());
+      chip->turns().run([&](rank_t rank) {
+        auto const mine = job.as(rank);
+        detail::run_rank(mine, [&] {
+          detail::scc::rank_bootstrap boot(chip, mine);
+          main(scc(mine, chip), boot);
+        });
+        mine.mark_finished(rank);
       });
-      mine.mark_finished(rank);
-    });
+    }
     if (chip->time() != nullptr) last_traffic() = chip->time()->report();
     last_counters().clear();
     for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(chip->at(r).count());
-    detail::throw_failure(job);
+    chip->errors().with_lines([&] { detail::throw_failure(job); });
     return job;
   }
   scc(detail::job const& j, std::shared_ptr<detail::scc::chip> c)

@@ -75,6 +75,23 @@ class error_category final : public std::error_category {
 
 }  // namespace detail
 
+class error;
+
+namespace detail {
+
+/// An object that learns of each error where it is made. A backend that checks its ranks notes the calls.
+class error_listener {
+ public:
+  virtual void hear(error const& made) noexcept = 0;
+
+ protected:
+  ~error_listener() = default;
+};
+/// The listener to the errors of this thread; null on backends that do not check.
+inline thread_local error_listener* listens_to_errors = nullptr;
+
+}  // namespace detail
+
 /// The category of every pgas::errc.
 inline std::error_category const& category() noexcept {
   static detail::error_category const instance;
@@ -93,7 +110,9 @@ class error : public std::system_error {
   /// A failure of `rank` in `operation`; `sentence` says what is wrong and what to do.
   error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
       : error(code, rank, operation, sentence.size(),
-              detail::text_of({"rank ", rank, ": ", operation, ": ", sentence})) {}
+              detail::text_of({"rank ", rank, ": ", operation, ": ", sentence})) {
+    if (detail::error_listener* const listener = detail::listens_to_errors) listener->hear(*this);
+  }
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
   error(errc code, rank_t rank, std::string const& sentence)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <pgas/backends/checked/clock.hpp>
 #include <pgas/backends/checked/spin_lock.hpp>
+#include <pgas/platform/checking/error_log.hpp>
 #include <pgas/platform/checking/known_places.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -20,7 +21,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 ///
 /// The launcher maps it before there are ranks, so it has one address in all of them. It is sparse: a page
 /// takes memory when it is used first. It has the shadow of the arena, the histories of control words, the
-/// clocks of locations and mailboxes, and the logs of flushes.
+/// clocks of locations and mailboxes, the logs of flushes, and the errors.
 class memory {
  public:
   /// The records of a piece of the arena as a whole, before the cells of its granules.
@@ -76,6 +77,7 @@ class memory {
     std::uint64_t const places = take(most_places * sizeof(place));
     std::uint64_t const clocks = take((locations + ranks_ * ranks_) * locked_clock_bytes());
     std::uint64_t const controls = take(most_beside * sizeof(beside_entry));
+    std::uint64_t const errors = take(ranks_ * sizeof(error_log::entry));
     std::uint64_t const words = take(word_bytes);
     void* const base =
         ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -93,6 +95,7 @@ class memory {
     places_ = reinterpret_cast<place*>(base_ + places);
     clocks_ = base_ + clocks;
     controls_ = reinterpret_cast<beside_entry*>(base_ + controls);
+    errors_ = reinterpret_cast<error_log::entry*>(base_ + errors);
     words_ = base_ + words;
   }
   memory(memory const&) = delete;
@@ -100,6 +103,7 @@ class memory {
   ~memory() { ::munmap(base_, bytes_); }
 
   [[nodiscard]] std::size_t ranks() const noexcept { return ranks_; }
+  [[nodiscard]] error_log errors() const noexcept { return error_log({errors_, ranks_}); }
   /// The number of an access to a control word, among those of all ranks.
   [[nodiscard]] std::uint64_t next_access() const noexcept {
     return std::atomic_ref(counts_->accesses).fetch_add(1, std::memory_order_relaxed) + 1;
@@ -243,6 +247,7 @@ class memory {
   place* places_ = nullptr;
   std::byte* clocks_ = nullptr;
   beside_entry* controls_ = nullptr;
+  error_log::entry* errors_ = nullptr;
   std::byte* words_ = nullptr;
 };
 

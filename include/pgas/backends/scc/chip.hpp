@@ -16,6 +16,7 @@
 #include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/report.hpp>
 #include <pgas/backends/scc/site.hpp>
+#include <pgas/platform/checking/error_log.hpp>
 #include <pgas/platform/checking/open_buffers.hpp>
 #include <pgas/platform/emulation/bootstrap.hpp>
 #include <pgas/platform/emulation/registry.hpp>
@@ -93,7 +94,10 @@ class chip {
         registers_(static_cast<std::size_t>(j.size())),
         services_(static_cast<std::size_t>(j.size())) {
     if (how.clock != nullptr) clock_.emplace(*how.clock, turns_);
-    if (how.check) oracle_.emplace(j.size(), how.rules);
+    if (how.check) {
+      oracle_.emplace(j.size(), how.rules);
+      errors_.resize(static_cast<std::size_t>(j.size()));
+    }
     for (rank_t r = 0; r < j.size(); ++r) {
       auto& pin = pins_.emplace_back(r, turns_, time(), oracle());
       cores_.push_back(std::make_unique<core>(r, memory_, turns_, time(), pin));
@@ -134,6 +138,8 @@ class chip {
     return buffers_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
+  /// The errors of the ranks; without the oracle it notes none.
+  [[nodiscard]] error_log errors() noexcept { return error_log(errors_); }
   /// A core has begun a collective of a team, whose calls these are. Ends the job if calls differ.
   void compare_call(compared_calls const& all, placed_call const& mine) {
     auto const other = all.enter(mine);
@@ -354,6 +360,7 @@ class chip {
   std::optional<clock> clock_;
   memory memory_;
   std::optional<checker> oracle_;
+  std::vector<error_log::entry> errors_;
   scc::collective_places collective_places_;
   std::vector<open_buffers> buffers_;  ///< of each core
   std::deque<interrupt_pin> pins_;

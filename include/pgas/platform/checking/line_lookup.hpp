@@ -95,7 +95,7 @@ class line_lookup {
         while (chain != chains.end() && asked == chain->calls.size()) ++chain, asked = 0;
         if (chain == chains.end()) return;
         ++asked;
-      } else if (asked != 0 && !found.empty() && !found.starts_with("??")) {
+      } else if (asked != 0 && !found.empty() && !found.starts_with("??") && !found.ends_with(":?")) {
         known_[*chain].push_back(found);
       }
     }

@@ -29,18 +29,25 @@ inline code_addresses addresses_of_calls(std::span<void const* const> calls) {
   return found;
 }
 
-/// The line of the program in a chain of calls, for a report, such as "life.cpp:40". It is the innermost line
-/// outside this library and the system's headers; else the result is an address in a file.
-inline std::string line_of_calls(std::span<void const* const> calls) {
+/// The line of the program in a chain of calls, for a report, such as "life.cpp:40": the innermost line
+/// outside this library and the system's headers. If no line is known, the result is an address in a file; if
+/// all are the library's, it is empty.
+inline std::string program_line_of_calls(std::span<void const* const> calls) {
   code_addresses const chain = addresses_of_calls(calls);
   if (chain.file.empty()) return "an unknown place";
-  std::string innermost;
-  for (std::string const& line : line_lookup::of_process().of(chain)) {
-    std::string const name = line.substr(line.rfind('/') + 1);
-    if (line.find("include/pgas/") == std::string::npos && !line.starts_with("/usr/")) return name;
-    if (innermost.empty()) innermost = name;
+  auto const lines = line_lookup::of_process().of(chain);
+  for (std::string const& line : lines) {
+    if (line.find("include/pgas/") == std::string::npos && !line.starts_with("/usr/"))
+      return line.substr(line.rfind('/') + 1);
   }
-  return innermost.empty() ? chain.plain() : innermost;
+  return lines.empty() ? chain.plain() : std::string();
+}
+/// The same, or the innermost line of the library.
+inline std::string line_of_calls(std::span<void const* const> calls) {
+  std::string line = program_line_of_calls(calls);
+  if (!line.empty()) return line;
+  line = line_lookup::of_process().of(addresses_of_calls(calls)).front();
+  return line.substr(line.rfind('/') + 1);
 }
 /// Finds the lines of two chains at once, for line_of_calls.
 inline void find_lines_of_calls(std::span<void const* const> a, std::span<void const* const> b) {

@@ -5,11 +5,16 @@
 #include <cstdlib>
 #include <pgas/backends/checked.hpp>
 #include <pgas/backends/scc.hpp>
+#include <pgas/containers/make_messenger.hpp>
+#include <pgas/pgas.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
+#include "races/chip_orders.hpp"
 #include "races/every_program.hpp"
 #include "races/score.hpp"
 #include "races/table_file.hpp"
@@ -66,7 +71,70 @@ void on_each_checked_backend(Use const& use) {
   }(std::type_identity<checked_backends>{});
 }
 
+/// Runs a program on the chip without an order.
+bool chip_reports(races::program const& p, races::chip_order const& without) {
+  auto how = pgas::scc::with_options::chosen();
+  without.remove(how.rules);
+  pgas::scc::with_options const now(how);
+  return races::ask<pgas::backends::scc>(p).reports;
+}
+
+/// The first program whose answer is right, and wrong without the order. Programs with its text come first.
+std::string told_apart_by(std::vector<races::program> const& programs, races::chip_order const& order) {
+  for (bool const has_text : {true, false}) {
+    for (races::program const& p : programs) {
+      if ((p.full_name().find(order.text) != std::string::npos) != has_text) continue;
+      if (p.needs_open_request && races::requests_end_at_return<pgas::backends::scc>) continue;
+      if (chip_reports(p, order) == p.races) continue;
+      if (races::ask<pgas::backends::scc>(p).reports == p.races)
+        return (p.races ? "passes the wrong program " : "refuses the right program ") + p.full_name();
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+TEST_CASE("races: without any one rule or order the chip refuses a right program or passes a wrong one") {
+  auto const programs = races::every_program();
+  for (races::chip_order const& order : races::chip_orders()) {
+    std::string const found = told_apart_by(programs.all(), order);
+    CHECK_MESSAGE(!found.empty(), "no program needs the order ", order.name);
+    if (!found.empty()) MESSAGE("the chip without ", order.name, " ", found);
+  }
+}
+
+TEST_CASE("races: a message orders the put before it on the chip, and without that order the chip reports") {
+  auto const reports = [](bool messages) {
+    auto how = pgas::scc::with_options::chosen();
+    how.rules.messages = messages;
+    pgas::scc::with_options const now(how);
+    try {
+      pgas::run<pgas::backends::scc>(2, [](auto& team) {
+        auto window = pgas::make_window<int>(team, std::size_t{1});
+        auto mail = pgas::make_messenger(team);
+        int value = 7;
+        auto epoch = pgas::lock_all(window);
+        if (team.rank() == 0) {
+          epoch.put(1, 0, value);
+          epoch.flush_all();
+          mail.send(1, 1, std::as_bytes(std::span(&value, 1)));
+        } else {
+          mail.receive(0, 1, std::as_writable_bytes(std::span(&value, 1)));
+          static_cast<void>(epoch.get(1, 0));
+        }
+        epoch.close();
+        team.barrier();
+      });
+    } catch (pgas::error const& e) {
+      CHECK(e.code() == pgas::make_error_code(pgas::errc::race));
+      return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(reports(true));
+  CHECK(reports(false));
+}
 
 TEST_CASE("races: no two labelled programs have one name, and three hundred or more are wrong") {
   auto const programs = races::every_program();

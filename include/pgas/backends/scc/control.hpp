@@ -17,8 +17,8 @@ class scc_control {
   /// One word, as one core accesses it.
   class word_at {
    public:
-    word_at(scc::chip& c, rank_t self, rank_t owner, scc::chip_word& at) noexcept
-        : chip_(&c), self_(self), owner_(owner), at_(&at) {}
+    word_at(scc::chip& c, rank_t self, rank_t owner, scc::chip_word& at, bool orders) noexcept
+        : chip_(&c), self_(self), owner_(owner), orders_(orders), at_(&at) {}
 
     // The chip is in order and has one copy of a word. An order only decides what a rank learns in the
     // oracle.
@@ -37,7 +37,7 @@ class scc_control {
         if (oracle != nullptr) oracle->accessed(self_);
         return std::nullopt;
       }
-      if (oracle == nullptr || !at_->history) return seen;
+      if (oracle == nullptr || !at_->history || !orders_) return seen;
       if (chip_->time() == nullptr) return oracle->ended_wait(self_, *at_->history, predicate);
       oracle->acquire(self_, at_->history->latest().knowledge);  // the clock says when the core has looked
       return seen;
@@ -59,13 +59,13 @@ class scc_control {
       chip_->reach(self_, scc::station::registers_of(owner_), what);
     }
     void acquire() const {
-      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->history)
+      if (auto* const oracle = chip_->oracle(); oracle != nullptr && at_->history && orders_)
         oracle->acquire(self_, at_->history->latest().knowledge);
     }
     void set(word value, bool releases) const {
       if (auto* const oracle = chip_->oracle()) {
         if (!at_->history) at_->history = std::make_unique<scc::word_history>();
-        oracle->stored(self_, *at_->history, value, releases);
+        oracle->stored(self_, *at_->history, value, releases && orders_);
       }
       at_->value = value;
       chip_->turns().wake(std::exchange(at_->waiting, 0));
@@ -75,6 +75,7 @@ class scc_control {
     scc::chip* chip_;
     rank_t self_;  ///< numbers in the job
     rank_t owner_;
+    bool orders_;  ///< false if a rule takes the word's order away
     scc::chip_word* at_;
   };
 
@@ -141,7 +142,9 @@ class scc_control {
 
   scc_control(std::shared_ptr<scc::chip> c, std::shared_ptr<scc::home_words> home, team_ranks ranks,
               std::string_view label)
-      : chip_(std::move(c)), home_(std::move(home)), ranks_(std::move(ranks)), label_(label) {}
+      : chip_(std::move(c)), home_(std::move(home)), ranks_(std::move(ranks)), label_(label) {
+    if (auto const* const oracle = chip_->oracle()) rule_ = oracle->rules().words;
+  }
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
@@ -237,7 +240,15 @@ class scc_control {
   bool serve() const { return chip_->serve(ranks_.to_world(rank())); }
   void take_interrupt() const { chip_->pin_of(ranks_.to_world(rank())).take(); }
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
-    return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i)};
+    return {*chip_, ranks_.to_world(ranks_.self()), ranks_.to_world(owner), home_->at(owner, i),
+            rule_ == nullptr || allows(i)};
+  }
+  [[nodiscard]] bool allows(std::size_t i) const noexcept {
+    std::size_t const slots = home_->words.slots;
+    return rule_({.control = label_,
+                  .is_cell = i >= slots,
+                  .number = i < slots ? i : i - slots,
+                  .scope = chip_->oracle()->scope_of(ranks_.to_world(rank()))});
   }
   void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
     check_word(ranks_.to_world(rank()), operation, owner, size(), i, count, label_);
@@ -247,6 +258,7 @@ class scc_control {
   std::shared_ptr<scc::home_words> home_;
   team_ranks ranks_;
   std::string label_;
+  bool (*rule_)(pgas::scc::word_use const&) = nullptr;
 };
 static_assert(comparing_control<scc_control>);
 static_assert(scoped_control<scc_control>);

@@ -94,7 +94,7 @@ class scc_mailbox {
     std::uint32_t const sent = number(section);
     if (sent != number(section + taken_at)) return false;
     home_->room_is_wanted(to, ranks_.self()) = false;
-    if (auto* const oracle = chip_->oracle()) {
+    if (auto* const oracle = chip_->oracle(); oracle != nullptr && oracle->rules().messages) {
       oracle->acquire(core_->number(), home_->clock(to, ranks_.self(), true));
       oracle->release(core_->number(), home_->clock(to, ranks_.self(), false));
     }
@@ -116,7 +116,7 @@ class scc_mailbox {
       std::array<std::byte, max_message_bytes> copy;
       auto const message = bytes_out(copy).first(number(section + length_at));
       core_->load(pgas::scc::page_type::ncm, section + message_at, message);
-      if (auto* const oracle = chip_->oracle()) {
+      if (auto* const oracle = chip_->oracle(); oracle != nullptr && oracle->rules().messages) {
         oracle->acquire(core_->number(), home_->clock(ranks_.self(), from, false));
         oracle->release(core_->number(), home_->clock(ranks_.self(), from, true));
       }

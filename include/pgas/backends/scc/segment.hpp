@@ -17,6 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// drains.
 class scc_segment {
   using page_type = pgas::scc::page_type;
+  using rules = pgas::scc::check_rules;
 
  public:
   static constexpr std::size_t line_bytes = scc::line_bytes;
@@ -69,17 +70,17 @@ class scc_segment {
   }
   void flush(rank_t rank) {
     core_->drain();
-    complete(rank, true);
+    complete(rank, true, &rules::flush);
     publish();
   }
   void flush_all() {
     core_->drain();
-    for (rank_t r = 0; r < size(); ++r) complete(r, true);
+    for (rank_t r = 0; r < size(); ++r) complete(r, true, &rules::flush_all);
     publish();
   }
-  void flush_local(rank_t rank) { complete(rank, false); }
+  void flush_local(rank_t rank) { complete(rank, false, &rules::flush_local); }
   void flush_local_all() {
-    for (rank_t r = 0; r < size(); ++r) complete(r, false);
+    for (rank_t r = 0; r < size(); ++r) complete(r, false, &rules::flush_local_all);
   }
 
   // Through L1 and L2
@@ -162,11 +163,12 @@ class scc_segment {
     auto* const oracle = chip_->oracle();
     return oracle == nullptr ? 0 : oracle->known_places.number_of(scc::place_of_caller());
   }
-  /// The rank's transfers to a part have happened: all of them, or the gets alone.
-  void complete(rank_t rank, bool writes) const {
+  /// The rank's transfers to a part have happened: all of them, or the gets alone. A test may switch this
+  /// off by the rule.
+  void complete(rank_t rank, bool writes, bool rules::*rule) const {
     auto const& p = part(rank);
     auto* const oracle = chip_->oracle();
-    if (oracle == nullptr || p.bytes == 0) return;
+    if (oracle == nullptr || p.bytes == 0 || !(oracle->rules().*rule)) return;
     oracle->complete(core_->number(), system(p, 0), p.bytes, writes);
     if (!buffers().empty() && oracle->ends_operations(core_->number())) end_buffers(rank);
   }
@@ -186,8 +188,10 @@ class scc_segment {
   /// A transfer reads private memory. The source of a put belongs to it from now on.
   void take_source(location at, bytes_in from, std::uint32_t where, scc::checker const& oracle) const {
     if (!buffers().empty()) check_buffers(buffers().reads(from), where);
-    if (oracle.rules().buffers && oracle.kind_of(core_->number()) == access_kind::put)
-      buffers().begin_put(home_.get(), at.rank, from, where);
+    auto const kind = oracle.kind_of(core_->number());
+    bool const keeps =
+        kind == access_kind::put || (kind == access_kind::put_copied && !oracle.rules().requests);
+    if (keeps && oracle.rules().buffers) buffers().begin_put(home_.get(), at.rank, from, where);
   }
   /// A transfer has written to private memory. The destination of a get belongs to it from now on.
   void take_destination(location at, bytes_out into, std::uint32_t where, scc::checker const& oracle) const {

@@ -35,6 +35,7 @@ enum class part : std::uint8_t {
   atomics,
   locations,
   messages,
+  roots,
   completion,
   targets,
   flush,
@@ -65,6 +66,7 @@ struct mutant {
   static bool atomics() noexcept { return has(part::atomics); }
   static bool locations() noexcept { return has(part::locations); }
   static bool messages() noexcept { return has(part::messages); }
+  static bool roots() noexcept { return has(part::roots); }
   static bool completion() noexcept { return has(part::completion); }
   static bool targets() noexcept { return has(part::targets); }
   static bool flush() noexcept { return has(part::flush); }
@@ -201,9 +203,9 @@ bool reports_elements(part without) {
 
 std::string_view name_of(part p) {
   static constexpr std::array names{
-      "nothing", "earliest", "holders",     "elements",  "atomics",     "locations", "messages", "completion",
-      "targets", "flush",    "flush_local", "puts_last", "publication", "stages",    "buffers",  "fences",
-      "posts",   "locks",    "signals",     "barriers",  "collectives", "containers"};
+      "nothing",    "earliest", "holders", "elements",    "atomics",   "locations",   "messages",  "roots",
+      "completion", "targets",  "flush",   "flush_local", "puts_last", "publication", "stages",    "buffers",
+      "fences",     "posts",    "locks",   "signals",     "barriers",  "collectives", "containers"};
   static_assert(names.size() == static_cast<std::size_t>(part::last));
   return names[static_cast<std::size_t>(p)];
 }
@@ -248,6 +250,7 @@ TEST_CASE("checked: without any one rule or order, a right program is refused or
       need{part::holders, "sync: lock: "},
       need{part::atomics, "atomic: "},
       need{part::locations, "put before get, ordered by an atomic flag"},
+      need{part::roots, "turned round"},
       need{part::completion, "put and get by one rank"},
       need{part::targets, "a flush of the target, not of another"},
       need{part::flush, "put and get by one rank"},

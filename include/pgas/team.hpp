@@ -85,6 +85,8 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     check_rank(root, "broadcast");
     std::remove_cvref_t<T> result = std::forward<T>(value);
     if (goes_by_slots()) {
+      [[maybe_unused]] auto const promise =
+          detail::order_in_collective(state_->control, collective_order::from_root, root);
       state_->collectives.broadcast(result, root, "broadcast");
     } else {
       operations::broadcast(std::span(&result, 1), root);

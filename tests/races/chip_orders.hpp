@@ -87,6 +87,7 @@ inline constexpr auto chip_orders() {
       chip_order{"sync", "sync: lock_all: own store", remove<&check_rules::publication>},
       chip_order{"stages", "own load", remove<&check_rules::stages>},
       chip_order{"buffers", "origin: ", remove<&check_rules::buffers>},
+      chip_order{"roots", "turned round", remove<&check_rules::roots>},
       // orders by calls of the segment and of the mailbox
       chip_order{"flush", "put and get by one rank", remove<&check_rules::flush>},
       chip_order{"flush_all", "with flush_all", remove<&check_rules::flush_all>},

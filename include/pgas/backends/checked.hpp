@@ -87,11 +87,8 @@ class checked : public Inner {
     return made;
   }
   control_type attach_control(handle which, control_words words, std::string_view label) const {
-    return {Inner::attach_control(which, words, label),
-            checker_,
-            words,
-            checker_->shared().beside(which, checker_->of_job()),
-            {label, words}};
+    return {Inner::attach_control(which, words, label),           checker_,       words,
+            checker_->shared().beside(which, checker_->of_job()), {label, words}, ranks_in_job()};
   }
   mailbox_type attach_mailbox(handle which) const {
     return {Inner::attach_mailbox(which), checker_, ranks_in_job(), this->rank()};

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <pgas/concepts/rooted_control.hpp>
 #include <pgas/platform/words/collective_call.hpp>
 #include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
@@ -83,6 +84,10 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
   collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
                              facts.counts);
   compare_call(state->control, call);
+  // The end of a started collective is not here, so its ranks may learn all that its words tell.
+  bool const has_root = facts.root >= 0 && std::is_void_v<Result>;
+  [[maybe_unused]] auto const promise =
+      order_in_collective(state->control, order_of_collective(operation.text(), has_root), facts.root);
   auto& operations = state->operations;
   bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
   std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;

@@ -111,6 +111,28 @@ class checker {
     join(mine(), at.knowledge);
   }
 
+  /// The same at the end of a scope; does nothing if the job has failed.
+  void try_acquire(memory::locked_clock const& at) noexcept {
+    try {
+      acquire(at);
+    } catch (error const&) {  // the rank's next call throws it
+    }
+  }
+
+  /// This rank begins a collective, whose inside may rely on all that former collectives have taught. Returns
+  /// what the program may rely on.
+  [[nodiscard]] vector_clock begin_collective() noexcept {
+    vector_clock const promised = known_;
+    join(known_, of_collectives_);
+    return promised;
+  }
+  /// This rank ends it, and knows no more than this, and what it did itself.
+  void end_collective(vector_clock const& promised) noexcept {
+    of_collectives_ = known_;
+    known_ = promised;
+    known_[index(self_)] = of_collectives_[index(self_)];
+  }
+
   // Accesses
 
   /// The number of a place of the program. `frame` is that of the segment's operation.
@@ -296,6 +318,7 @@ class checker {
   places places_;
   shadow shadow_;
   vector_clock known_{};
+  vector_clock of_collectives_{};  ///< learned in them, and no promise to the program
   std::uint64_t last_access_ = 0;  ///< to a control word, among those of all ranks
   order_scope scope_ = order_scope::all;
   open_buffers buffers_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <pgas/backends/checked/checker.hpp>
+#include <pgas/backends/checked/rooted_order.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/order_scope.hpp>
 #include <pgas/platform/checking/compared_calls.hpp>
@@ -116,8 +117,13 @@ class checked_control : public Inner {
   };
 
   checked_control(Inner inner, std::shared_ptr<checking::checker<Rules>> c, control_words words,
-                  std::byte* histories, control_rule rule)
-      : Inner(std::move(inner)), checker_(std::move(c)), words_(words), histories_(histories), rule_(rule) {}
+                  std::byte* histories, control_rule rule, std::vector<rank_t> in_job)
+      : Inner(std::move(inner)),
+        checker_(std::move(c)),
+        words_(words),
+        histories_(histories),
+        rule_(rule),
+        in_job_(std::move(in_job)) {}
 
   static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
     return bytes_of_words(ranks_of_team, words, ranks) + compared_calls::bytes(ranks_of_team);
@@ -155,6 +161,10 @@ class checked_control : public Inner {
 
   /// Gives the acquires and releases of this rank a scope while the result lives.
   [[nodiscard]] auto order_as(order_scope scope) const { return checker_->order_as(scope); }
+  /// See rooted_control.
+  [[nodiscard]] checking::rooted_order<Rules> order_in_collective(collective_order order, rank_t root) const {
+    return {*checker_, in_job_, Inner::rank(), order, root};
+  }
 
  private:
   static std::uint64_t bytes_of_words(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
@@ -171,6 +181,7 @@ class checked_control : public Inner {
   control_words words_;
   std::byte* histories_;
   [[no_unique_address]] control_rule rule_;
+  std::vector<rank_t> in_job_;  ///< the numbers of the team's ranks
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

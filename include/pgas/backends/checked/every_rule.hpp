@@ -17,6 +17,7 @@ struct every_rule {
   static constexpr bool atomics() noexcept { return true; }     ///< atomic operations race not with another
   static constexpr bool locations() noexcept { return true; }   ///< an atomic store releases, a load acquires
   static constexpr bool messages() noexcept { return true; }    ///< a message carries its sender's knowledge
+  static constexpr bool roots() noexcept { return true; }       ///< a collective with a root orders one way
   static constexpr bool completion() noexcept { return true; }  ///< a transfer lasts until its flush
   static constexpr bool targets() noexcept { return true; }     ///< a flush is of one target
   static constexpr bool flush() noexcept { return true; }       ///< a flush completes puts and gets

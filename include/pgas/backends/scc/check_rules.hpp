@@ -36,6 +36,7 @@ struct check_rules {
   bool flush_local = true;      ///< flush_local of a target completes gets, and gives sources back
   bool flush_local_all = true;  ///< flush_local of all targets does so
   bool requests = true;         ///< a put by request gives its source back at return
+  bool roots = true;            ///< a collective with a root orders in one direction
   bool messages = true;         ///< a message orders its receiver after its sender
   bool (*words)(word_use const&) = nullptr;  ///< true for words that order the ranks; null: all words do
 };

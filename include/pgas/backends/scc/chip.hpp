@@ -15,6 +15,7 @@
 #include <pgas/backends/scc/entered.hpp>
 #include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/report.hpp>
+#include <pgas/backends/scc/rooted_order.hpp>
 #include <pgas/backends/scc/site.hpp>
 #include <pgas/platform/checking/error_log.hpp>
 #include <pgas/platform/checking/open_buffers.hpp>
@@ -69,7 +70,7 @@ struct chip_word {
 /// The control words of one team or window.
 struct home_words {
   home_words(rank_t ranks, control_words w)
-      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
+      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)), roots(ranks) {}
 
   [[nodiscard]] chip_word& at(rank_t owner, std::size_t i) noexcept {
     return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
@@ -78,6 +79,7 @@ struct home_words {
   control_words words;
   std::vector<chip_word> all;
   call_records calls;  ///< of collectives, for the oracle
+  root_clocks roots;  ///< for the oracle
 };
 
 /// The sections of one mailbox: the place of each sender's section in each receiver's buffer.

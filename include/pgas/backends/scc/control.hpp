@@ -229,6 +229,10 @@ class scc_control {
     std::uint32_t const where = chip_->collective_places().at_frame(__builtin_frame_address(0));
     chip_->compare_call(home_->calls.of(size()), {call, label, ranks_.to_world(rank()), rank(), where});
   }
+  /// See rooted_control.
+  [[nodiscard]] scc::rooted_order order_in_collective(collective_order order, rank_t root) const {
+    return {chip_->oracle(), ranks_.to_world(rank()), home_->roots, rank(), order, root};
+  }
 
   void pause(unsigned attempt, waiting_for const& why) const {
     serve();
@@ -261,6 +265,6 @@ class scc_control {
   bool (*rule_)(pgas::scc::word_use const&) = nullptr;
 };
 static_assert(comparing_control<scc_control>);
-static_assert(scoped_control<scc_control>);
+static_assert(scoped_control<scc_control> && rooted_control<scc_control>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

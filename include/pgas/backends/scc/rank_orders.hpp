@@ -99,6 +99,23 @@ class rank_orders {
     auto const it = elements_.find(place);
     if (it != elements_.end()) join(of(self).clock, it->second);
   }
+  /// The rank begins a collective, whose inside may rely on all that former collectives have taught. Returns
+  /// what the program may rely on.
+  [[nodiscard]] vector_clock begin_collective(rank_t self) {
+    rank_state& me = of(self);
+    vector_clock const promised = me.clock;
+    join(me.clock, me.of_collectives);
+    next(self);
+    return promised;
+  }
+  /// The rank ends it, and knows no more than this, and what it did itself.
+  void end_collective(rank_t self, vector_clock const& promised) {
+    rank_state& me = of(self);
+    me.of_collectives = me.clock;
+    me.clock = promised;
+    me.clock[static_cast<std::size_t>(self)] = me.of_collectives[static_cast<std::size_t>(self)];
+  }
+
   /// All ranks have met, by other means than control words.
   void all_met() {
     vector_clock all{};
@@ -137,6 +154,7 @@ class rank_orders {
   struct rank_state {
     vector_clock clock{};
     vector_clock extra{};           ///< of scope element
+    vector_clock of_collectives{};  ///< learned in them, and no promise to the program
     vector_clock passed{};          ///< learned from locks, and so passed on by a shared holder
     vector_clock passed_shared{};   ///< left there by shared holders: passed on to exclusive ones
     std::uint64_t last_access = 0;  ///< to a control word, among those of all ranks

@@ -127,8 +127,27 @@ void go(Map& map, drawn_steps& steps) {
 /// The places for keys beside those that a map is filled with: insertions take fewer in their row.
 constexpr std::uint64_t places_for(std::uint64_t keys) noexcept { return 2 * keys + 65'536; }
 
-inline row_key map_key(char const* name, std::size_t value_bytes) {
-  return {.row = name, .mode = "", .bytes = value_bytes};
+/// Where ranks share cores, a rank waits for its core longer than a step takes, so a sample has many steps.
+inline constexpr double map_sample_seconds = 1e-3;
+
+inline row_key map_key(char const* name, std::size_t value_bytes, double per_call = 1) {
+  return {.row = name,
+          .mode = "",
+          .bytes = value_bytes,
+          .per_call = per_call,
+          .sample_seconds = map_sample_seconds};
+}
+
+/// All clients call run(n), from the moment when the last is ready until the last has finished. The clock of
+/// rank 0 alone would leave steps out: where ranks share cores, others finish before rank 0 gets its core.
+template <class Run>
+way all_clients(meter const& m, std::string_view name, Run run) {
+  return {name, {}, [&m, run](std::size_t n) mutable {
+            double const began = m.aligned_at();
+            run(n);
+            m.align();
+            return m.aligned_at() - began;
+          }};
 }
 
 /// Calls use(key) for each of the keys that this rank puts into a map.

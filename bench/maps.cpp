@@ -35,14 +35,15 @@ class dependent_loads {
     std::uint64_t const* const part = parts_[owner(bits)];
     return part[part[(bits >> 32U) * lines_ >> 32U << 3U]];
   }
+  /// Not 0: a compiler may leave out an addition of 0.
   void add(std::uint64_t key) const {
-    std::atomic_ref(*line_of(key)).fetch_add(0, std::memory_order_relaxed);
+    std::atomic_ref(*line_of(key)).fetch_add(1, std::memory_order_relaxed);
   }
   /// Adds to a word of a line which another word of the line names, as a bucket names the slot of a key.
   void load_and_add(std::uint64_t key) const {
     std::uint64_t* const line = line_of(key);
     std::uint64_t const named = std::atomic_ref(line[0]).load(std::memory_order_acquire);
-    std::atomic_ref(line[3 + (named >> 12U & 2U)]).fetch_add(0, std::memory_order_relaxed);
+    std::atomic_ref(line[3 + (named >> 12U & 2U)]).fetch_add(1, std::memory_order_relaxed);
   }
 
  private:
@@ -94,15 +95,14 @@ class rows {
   /// Each rank does a step, and then the next.
   template <class Step>
   bench::way each(std::string_view name, Step step) const {
-    return bench::all_of(m_, name, step);
+    return bench::all_clients(m_, name, [step](std::size_t n) mutable {
+      for (; n > 0; --n) step();
+    });
   }
   /// Each rank calls step(key) for each of its keys, and then the next.
   template <class Step>
   bench::way of_keys(std::string_view name, Step step) {
-    return {name, [this, step](std::size_t n) {
-              mine_[0].for_each_next(n, step);
-              m_.align();
-            }};
+    return bench::all_clients(m_, name, [this, step](std::size_t n) { mine_[0].for_each_next(n, step); });
   }
   std::uint64_t next() { return mine_[0].next().first; }
 
@@ -123,24 +123,25 @@ class rows {
                 of_keys("two misses", [&](std::uint64_t key) { bench::keep(by_hand.load(key)); })});
     std::array<std::uint64_t, many> keys{};
     std::array<std::optional<std::uint64_t>, many> values;
-    m_.measure({.row = "map_lookup_64", .mode = "", .bytes = 8, .per_call = many},
-               {each("",
-                     [&] {
-                       for (auto& key : keys) key = next();
-                       map.lookup(keys, values);
-                       bench::keep(values);
-                     }),
-                each("one by one",
-                     [&] {
-                       for (auto& key : keys) key = next();
-                       for (std::size_t i = 0; i < many; ++i) values[i] = map.lookup(keys[i]);
-                       bench::keep(values);
-                     }),
-                each("two misses", [&] {
-                  for (auto& key : keys) key = next();
-                  for (std::size_t i = 0; i < many; ++i) values[i] = by_hand.load(keys[i]);
-                  bench::keep(values);
-                })});
+    m_.measure(bench::map_key("map_lookup_64", 8, many), {each("",
+                                                               [&] {
+                                                                 for (auto& key : keys) key = next();
+                                                                 map.lookup(keys, values);
+                                                                 bench::keep(values);
+                                                               }),
+                                                          each("one by one",
+                                                               [&] {
+                                                                 for (auto& key : keys) key = next();
+                                                                 for (std::size_t i = 0; i < many; ++i)
+                                                                   values[i] = map.lookup(keys[i]);
+                                                                 bench::keep(values);
+                                                               }),
+                                                          each("two misses", [&] {
+                                                            for (auto& key : keys) key = next();
+                                                            for (std::size_t i = 0; i < many; ++i)
+                                                              values[i] = by_hand.load(keys[i]);
+                                                            bench::keep(values);
+                                                          })});
   }
 
   void of_additions() {
@@ -153,7 +154,7 @@ class rows {
                 of_keys("load and atomic", [&](std::uint64_t key) { by_hand.load_and_add(key); })});
     using pair_type = std::pair<std::uint64_t, std::uint64_t>;
     std::array<pair_type, many> pairs{};
-    m_.measure({.row = "map_accumulate_64", .mode = "", .bytes = 8, .per_call = many},
+    m_.measure(bench::map_key("map_accumulate_64", 8, many),
                {each("",
                      [&] {
                        for (auto& pair : pairs) pair = {next(), 1};

@@ -122,12 +122,13 @@ class meeting_place {
 
 /// A row's name, the same in each program, and the data to print it.
 struct row_key {
-  std::string row;          ///< OSU's name without osu_, or IMB's
-  std::string mode;         // how it synchronizes: flush, lock, fence, post; empty: irrelevant
-  std::size_t bytes = 0;    // of one operation
-  double per_call = 1;      ///< operations in one iteration
-  char const* unit = "s";   // the unit of the result: s an operation, B/s, op/s
-  std::size_t warm_up = 0;  ///< iterations before each timed run, at least
+  std::string row;            ///< OSU's name without osu_, or IMB's
+  std::string mode;           // how it synchronizes: flush, lock, fence, post; empty: irrelevant
+  std::size_t bytes = 0;      // of one operation
+  double per_call = 1;        ///< operations in one iteration
+  char const* unit = "s";     // the unit of the result: s an operation, B/s, op/s
+  std::size_t warm_up = 0;    ///< iterations before each timed run, at least
+  double sample_seconds = 0;  ///< time of a timed run, if longer than that of the settings
 
   [[nodiscard]] std::string name() const {
     std::string all = row;
@@ -193,6 +194,7 @@ class meter {
     std::uint64_t const before = generation.load(std::memory_order_relaxed);
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint64_t>(ranks_)) {
       arrived.store(0, std::memory_order_relaxed);
+      place_->at(7).store(std::bit_cast<std::uint64_t>(now()), std::memory_order_relaxed);
       generation.store(before + 1, std::memory_order_release);
       return;
     }
@@ -202,6 +204,13 @@ class meter {
       poll();
       ::sched_yield();
     }
+  }
+
+  /// The time at which the last rank called align, which has returned.
+  [[nodiscard]] double aligned_at() const noexcept {
+    // relaxed: written before the release of align's generation. The next call writes it again, and needs
+    // this rank.
+    return std::bit_cast<double>(place_->at(7).load(std::memory_order_relaxed));
   }
 
   /// Measures the ways of one row in turn, again and again until the row's time is over. Collective.
@@ -288,7 +297,8 @@ class meter {
     }
     if (is_short) return {std::move(iterations), many_blocks};
     iterations.clear();
-    for (auto const& w : ways) iterations.push_back(choose(w, settings_->sample_seconds));
+    double const length = std::max(key.sample_seconds, settings_->sample_seconds);
+    for (auto const& w : ways) iterations.push_back(choose(w, length));
     return {std::move(iterations), 1};
   }
 

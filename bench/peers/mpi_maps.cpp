@@ -85,7 +85,11 @@ void measure(bench::meter& m, std::vector<bench::drawn_steps>& mine) {
   MPI_Barrier(MPI_COMM_WORLD);
   bench::touch(m, map);
   MPI_Barrier(MPI_COMM_WORLD);
-  bench::map_rows<Value>(m, map, mine, [&m](auto step) { return bench::all_of(m, "", [step] { step(0); }); });
+  bench::map_rows<Value>(m, map, mine, [&m](auto step) {
+    return bench::all_clients(m, "", [step](std::size_t n) {
+      for (; n > 0; --n) step(0);
+    });
+  });
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

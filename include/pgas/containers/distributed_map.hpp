@@ -271,7 +271,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   [[nodiscard]] std::optional<Value> lookup_at(detail::key_place const& at, Key const& key) const {
     std::optional<Value> value;
-    if constexpr (layout::words > layout::line_words) table_->prefetch_bucket(at);
+    if constexpr (layout::words > layout::line_words) table_->template prefetch_bucket<false>(at);
     if (!on_home_line(at, [&](auto const& line) { return line.lookup(key, value); })) [[unlikely]]
       look_in_chain(key, value);
     return value;
@@ -284,7 +284,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   bool assign_at(std::string_view operation, detail::key_place const& at, Key const& key,
                  Value const& value) {
-    if constexpr (layout::words > layout::line_words) table_->prefetch_bucket(at);
+    if constexpr (layout::words > layout::line_words) table_->template prefetch_bucket<true>(at);
     if (on_home_line(at, [&](auto const& line) { return line.assign(key, value); })) return false;
     return count(operation, at, [&](auto const& chain) { return chain.assign(key, value); });
   }

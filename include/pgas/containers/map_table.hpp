@@ -10,6 +10,7 @@
 #include <pgas/containers/map_shape.hpp>
 #include <pgas/containers/map_words.hpp>
 #include <pgas/lock_all.hpp>
+#include <pgas/platform/prefetch_to_write.hpp>
 #include <pgas/window.hpp>
 #include <string_view>
 #include <vector>
@@ -76,18 +77,21 @@ class map_table {
   void prefetch(key_place const& at) const noexcept {
     if constexpr (state_type::parts != part_is::far) {
       if (auto const* const first = parts_[static_cast<std::size_t>(at.owner)].near)
-        __builtin_prefetch(first + shape_.at(at.home), writes ? 1 : 0);
+        prefetch_line<writes>(first + shape_.at(at.home));
     }
   }
   /// Asks for all lines of a key's home bucket, up to eight. The line of the value depends on the state and
-  /// on the keys, so it would else be the second or third miss, one after the other.
+  /// on the keys, so it would else be the second or third miss, one after the other. A change writes the
+  /// first line, and one or two of the others.
+  template <bool writes>
   void prefetch_bucket(key_place const& at) const noexcept {
     if constexpr (state_type::parts != part_is::far) {
       if (auto const* const part = parts_[static_cast<std::size_t>(at.owner)].near) {
         constexpr std::size_t line = 8;
         auto const* const bucket = part + shape_.at(at.home);
-        for (std::size_t i = 0; i < std::min(shape_.bucket_words, 8 * line); i += line)
-          __builtin_prefetch(bucket + i);
+        prefetch_line<writes>(bucket);
+        for (std::size_t i = line; i < std::min(shape_.bucket_words, 8 * line); i += line)
+          prefetch_line<false>(bucket + i);
       }
     }
   }
@@ -101,12 +105,21 @@ class map_table {
         // relaxed: a hint. The operation on the key loads both words again.
         bucket_state const state(std::atomic_ref(first[home]).load(std::memory_order_relaxed));
         auto const next = std::atomic_ref(first[home + word_of_next]).load(std::memory_order_relaxed);
-        __builtin_prefetch(first + (state.matches(at.tag).any() ? home : next), writes ? 1 : 0);
+        prefetch_line<writes>(first + (state.matches(at.tag).any() ? home : next));
       }
     }
   }
 
  private:
+  template <bool writes>
+  static void prefetch_line(std::uint64_t const* at) noexcept {
+    if constexpr (writes) {
+      prefetch_to_write(at);
+    } else {
+      __builtin_prefetch(at);
+    }
+  }
+
   map_shape shape_;
   std::uint64_t ranks_;
   Window window_;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // chunked_map on every backend: texts of all lengths against a serial map, readers beside writers, histories,
-// memory of replaced values, and a mutant for each step that keeps values whole.
+// memory of replaced values, files, and a mutant for each step that keeps values whole.
+#include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <optional>
 #include <pgas/containers/chunked_map.hpp>
+#include <pgas/containers/chunked_map_file.hpp>
 #include <string>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,6 +25,9 @@ using namespace pgas_test;
 namespace {
 
 constexpr pgas::chunked_policy small{.chunk_bytes = 16};
+
+/// A value of a map without chunks.
+using wide_text = std::array<char, 40>;
 
 /// All keys have one hash.
 struct one_hash {
@@ -143,6 +153,135 @@ TEST_CASE("chunked map: appends and transforms of all ranks are steps, none of w
       return std::optional<std::string>();
     });
     require_equal(team.all_reduce(taken), std::size_t{1}, "of ranks that take a value away, one gets it");
+  });
+}
+
+namespace {
+
+/// A name in the folder of temporary files, which goes with the object.
+struct temporary_file {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("pgas-chunked-" + std::to_string(::getpid()));
+  temporary_file() = default;
+  temporary_file(temporary_file const&) = delete;
+  temporary_file& operator=(temporary_file const&) = delete;
+  ~temporary_file() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+/// Rank 0 changes the file, and the others then see that.
+template <class Change>
+void on_rank_0(auto& team, Change const& change) {
+  team.barrier();
+  if (team.rank() == 0) change();
+  team.barrier();
+}
+/// Puts a number over eight bytes of a file, counted from its beginning, or from its end if negative.
+void put_number(std::filesystem::path const& path, std::streamoff at, std::uint64_t number) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(at, at < 0 ? std::ios::end : std::ios::beg);
+  file.write(reinterpret_cast<char const*>(&number), sizeof number);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "chunked map: a file is loaded by other numbers of ranks, and by maps with other chunks and rooms") {
+  temporary_file const file;
+  on_each_model(3, [&file](auto& team) {
+    std::size_t const keys = effort(team, 600);
+    std::size_t const long_text = effort(team, 9000);
+    auto const text_at = [&](std::size_t i) {
+      return i % 20 == 7 ? std::string(long_text + i, static_cast<char>('A' + i % 26)) : text_of(i);
+    };
+    auto map = pgas::make_chunked_map<int, char, small>(
+        team, {.keys = {.capacity = keys}, .chunks = {.capacity = 64, .most = 40000}});
+    for (std::size_t i = 0; i < keys; ++i)
+      if (static_cast<int>(i % 3) == team.rank()) map.update(static_cast<int>(i), text_at(i));
+    save(map, file.path);
+    map.update(-1, "later");
+
+    auto const load_on = [&]<pgas::chunked_policy Policy>(auto const& some, std::size_t room) {
+      auto loaded = pgas::make_chunked_map<int, char, Policy>(
+          some, {.keys = {.capacity = room, .most = keys}, .chunks = {.capacity = room, .most = 40000}});
+      loaded.update(0, "a value that the file replaces, of more than one chunk");
+      loaded.update(-2, "a value that the file does not have");
+      some.barrier();
+      load(loaded, file.path);
+      require_equal(loaded.size(), keys + 1, "the keys of the file, and one more");
+      for (std::size_t i = 0; i < keys; ++i)
+        require(loaded.lookup(static_cast<int>(i)) == text_at(i), "a loaded text is the saved one");
+      require(!loaded.contains(-1) && loaded.contains(-2), "other keys are as before");
+      some.barrier();
+    };
+    load_on.template operator()<small>(team, keys);
+    auto const fewer = team.split(team.rank() == 0 ? 0 : 1);
+    load_on.template operator()<pgas::chunked_policy{.chunk_bytes = 40}>(fewer, 8);
+    team.barrier();
+  });
+}
+
+TEST_CASE("chunked map: sequences of any type and no keys at all go through a file") {
+  temporary_file const file;
+  on_each_model(2, [&file](auto& team) {
+    struct dot {
+      std::int16_t x = 0, y = 0, z = 0;
+      bool operator==(dot const&) const = default;
+    };
+    auto map = pgas::make_chunked_map<std::uint64_t, dot, small>(team);
+    save(map, file.path);
+    load(map, file.path);
+    require_equal(map.size(), std::size_t{0}, "an empty map");
+    std::vector<dot> const path(11, dot{1, 2, 3});
+    if (team.rank() == 1) map.update(5, path), map.update(6, std::vector<dot>());
+    save(map, file.path);
+    map.clear();
+    load(map, file.path);
+    require(map.lookup(5) == path, "a sequence whose bytes do not fill its last word");
+    require(map.lookup(6) == std::vector<dot>(), "an empty sequence is a value");
+  });
+}
+
+TEST_CASE("chunked map: a file that is missing, foreign, cut or damaged is refused on every rank") {
+  temporary_file const file;
+  on_each_model(2, [&file](auto& team) {
+    auto map = pgas::make_chunked_map<int, char, small>(team);
+    if (team.rank() == 0)
+      for (int i = 0; i < 5; ++i) map.update(i, text_of(40));
+    auto const refused = [&](auto& other, errc code, std::initializer_list<std::string> words) {
+      require_error(code, words, [&] { load(other, file.path); });
+    };
+    save(map, file.path);
+    auto numbers = pgas::make_chunked_map<std::uint64_t, double>(team);
+    refused(numbers, errc::bad_file, {"load", "keys of 4 bytes and elements of 1,", "keys of 8", "of 8"});
+    require_error(errc::bad_file, {"load", "cannot be opened"},
+                  [&] { load(map, file.path.string() + ".missing"); });
+    require_error(errc::bad_file, {"save", "cannot be made"}, [&] { save(map, file.path / "in a file"); });
+    auto full =
+        pgas::make_chunked_map<int, char, small>(team, {.keys = {.capacity = 8}, .chunks = {.capacity = 0}});
+    refused(full, errc::no_space, {"load", "does not fit", "part is full"});
+
+    constexpr std::streamoff header = 48;
+    auto const bytes = std::filesystem::file_size(file.path);
+    on_rank_0(team, [&] { put_number(file.path, header + 8, 1U << 20U); });
+    refused(map, errc::bad_file, {"load", "is damaged", "pair does not end"});
+    on_rank_0(team, [&] { put_number(file.path, -8, 8); });
+    refused(map, errc::bad_file, {"load", "is damaged", "blocks do not follow"});
+    on_rank_0(team, [&] { std::filesystem::resize_file(file.path, bytes - 8); });
+    refused(map, errc::bad_file, {"load", "is not whole", std::to_string(bytes - 8) + " bytes"});
+    on_rank_0(team, [&] { std::filesystem::resize_file(file.path, 20); });
+    refused(map, errc::bad_file, {"load", "cannot be read as a chunked_map"});
+
+    auto plain = pgas::make_map<int, wide_text>(team);
+    plain.update(team.rank(), {});
+    save(plain, file.path);
+    refused(map, errc::bad_file, {"load", "is no chunked_map that save has written"});
+    save(map, file.path);
+    require_error(errc::bad_file, {"load", "is no map that save has written"},
+                  [&] { load(plain, file.path); });
+    require(map.lookup(3) == text_of(40), "a map is whole after it has refused files");
   });
 }
 

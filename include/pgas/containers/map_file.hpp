@@ -82,30 +82,47 @@ template <class Byte, class Move>
   return 0;
 }
 
+/// A new file of a map, which replaces the one at a path when it is complete. It keeps the first failure.
+class map_file_writer {
+ public:
+  explicit map_file_writer(std::filesystem::path path) {
+    std::string const why = replacing_file::follow(path);
+    failure_.note_if(!why.empty(), why);
+    to_.emplace(std::move(path), replacing_file::next_number());
+    if (!failure_.is_there()) failure_.note(to_->make(), "cannot be made");
+  }
+  void write(std::span<std::byte const> bytes) {
+    if (failure_.is_there()) return;
+    failure_.note(move_all(bytes, [&](std::byte const* from,
+                                      std::size_t n) { return ::write(to_->descriptor(), from, n); }),
+                  "cannot be written");
+  }
+  /// Writes the header over the file's first bytes, and gives the file its name.
+  [[nodiscard]] map_file_failure complete(std::span<std::byte const> header) {
+    if (!failure_.is_there() && ::lseek(to_->descriptor(), 0, SEEK_SET) != 0)
+      failure_.note(errno, "cannot be written");
+    write(header);
+    if (!failure_.is_there()) failure_.note(to_->commit(), "cannot be completed");
+    return failure_;
+  }
+
+ private:
+  map_file_failure failure_;
+  std::optional<replacing_file> to_;
+};
+
 /// Writes a map to a new file, from one rank.
 template <class Map>
-map_file_failure write_map(Map const& map, std::filesystem::path path) {
+map_file_failure write_map(Map const& map, std::filesystem::path const& path) {
   using layout = bucket_layout<typename Map::key_type, typename Map::mapped_type>;
-  map_file_failure failure;
-  if (std::string const why = replacing_file::follow(path); !why.empty()) {
-    failure.note_if(true, why);
-    return failure;
-  }
-  replacing_file to(path, replacing_file::next_number());
-  failure.note(to.make(), "cannot be made");
-  auto const write = [&](std::span<std::byte const> bytes) {
-    if (failure.is_there()) return;
-    failure.note(move_all(bytes, [&](std::byte const* from,
-                                     std::size_t n) { return ::write(to.descriptor(), from, n); }),
-                 "cannot be written");
-  };
+  map_file_writer to(path);
   map_file_header header{.key_bytes = sizeof(typename Map::key_type),
                          .value_bytes = sizeof(typename Map::mapped_type)};
-  write(std::as_bytes(std::span(&header, 1)));
+  to.write(std::as_bytes(std::span(&header, 1)));
   std::vector<std::uint64_t> words;
   constexpr std::size_t many = std::size_t{1} << 17U;  // words, a mebibyte
   auto const flush = [&] {
-    write(std::as_bytes(std::span(words)));
+    to.write(std::as_bytes(std::span(words)));
     words.clear();
   };
   for (rank_t r = 0; r < map.team().size(); ++r) {
@@ -119,11 +136,7 @@ map_file_failure write_map(Map const& map, std::filesystem::path path) {
     });
   }
   flush();
-  if (!failure.is_there() && ::lseek(to.descriptor(), 0, SEEK_SET) != 0)
-    failure.note(errno, "cannot be written");
-  write(std::as_bytes(std::span(&header, 1)));
-  if (!failure.is_there()) failure.note(to.commit(), "cannot be completed");
-  return failure;
+  return to.complete(std::as_bytes(std::span(&header, 1)));
 }
 
 /// A file that this rank reads.
@@ -138,6 +151,10 @@ class read_file {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   [[nodiscard]] int error() const noexcept { return error_; }
+  [[nodiscard]] std::uint64_t size() const noexcept {
+    auto const end = error_ == 0 ? ::lseek(descriptor_, 0, SEEK_END) : 0;
+    return end > 0 ? static_cast<std::uint64_t>(end) : 0;
+  }
   [[nodiscard]] int read(std::span<std::byte> into, std::uint64_t at) const {
     return move_all(into, [&](std::byte* to, std::size_t n) {
       auto const got = ::pread(descriptor_, to, n, static_cast<off_t>(at));

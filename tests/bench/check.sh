@@ -67,6 +67,7 @@ for program in $traced; do
     life) set -- "$data/pulsar.rle" ;;
     hash_table) set -- atomic "$root/README.md" 300 ;;
     word_count) set -- "$data/ranks.txt" 5 ;;
+    concordance) set -- "$data/ranks.txt" ;;
     serve) set -- load 100 2 ;;
     fft_image) set -- "$data/pgas.png" 3 p ;;
     gups) set -- 10 ;;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Parts of a distributed_map that grow by themselves, and `transform`: against serial maps, while others read
-// and grow the same part, with keys that all have one hash, and up to the bound.
+// and grow the same part, with keys that all have one hash, and up to the bound. A mutant for each step of
+// growth.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -176,5 +177,58 @@ TEST_CASE("growing map: histories of keys in extents are linearizable while othe
           map.update(key, value);
         },
         [&](int key) { map.erase(key); });
+  });
+}
+
+namespace {
+
+/// What a growing part loses: rank 1 fills the part of each rank, and then all ranks look.
+struct losses {
+  std::size_t of_lookups = 0;     ///< inserted keys that a lookup does not find
+  std::size_t of_iterations = 0;  ///< inserted keys that no iteration meets
+  std::size_t of_clears = 0;      ///< keys that return when a cleared part grows again
+
+  bool operator==(losses const&) const = default;
+};
+template <pgas::map_policy Policy>
+losses losses_of(auto& team) {
+  auto const keys = static_cast<number>(keys_on(team));
+  auto map = pgas::make_map<number, number, Policy>(team, {.capacity = 2, .most = keys});
+  if (team.rank() == 1)
+    for (number key = 0; key < keys; ++key) map.update(key, key);
+  team.barrier();
+  losses found;
+  std::size_t met = 0;
+  map.for_each_own([&](number, number) { ++met; });
+  found.of_iterations = keys - team.all_reduce(met);
+  for (number key = 0; key < keys; ++key) found.of_lookups += map.contains(key) ? 0U : 1U;
+  map.clear();
+  if (team.rank() == 1)
+    for (number key = 0; key < keys; ++key) map.update(keys + key, key);
+  team.barrier();
+  for (number key = 0; key < keys; ++key) found.of_clears += map.contains(key) ? 1U : 0U;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "growing map: mutants, a reader that stops before extents and a growth that is not told lose keys") {
+  constexpr auto kept = pgas::erased_slots::kept;
+  on_each_model([](auto& team) {
+    require(losses_of<pgas::locking>(team) == losses(), "growth loses no key");
+    require(losses_of<pgas::counting>(team) == losses(), "growth loses no key that counts");
+  });
+  on<process_model>(3, [](auto& team) {
+    auto const blind = losses_of<pgas::map_policy{.steps = {.looks_deeper = false}}>(team);
+    require(blind.of_lookups > 0, "a reader that does not look into extents misses keys");
+    require_equal(blind.of_iterations, std::size_t{0}, "the keys are there all the same");
+    auto const silent = losses_of<pgas::map_policy{.steps = {.tells_growth = false}}>(team);
+    require(silent.of_iterations > 0, "an iteration misses the keys of an extent that nobody has counted");
+    require(silent.of_clears > 0, "a clear leaves the keys of such an extent, and they return");
+    require_equal(silent.of_lookups, std::size_t{0}, "lookups go by the chain");
+    auto const silent_kept =
+        losses_of<pgas::map_policy{.slots = kept, .steps = {.tells_growth = false}}>(team);
+    require(silent_kept.of_iterations > 0, "the same with slots that are kept");
   });
 }

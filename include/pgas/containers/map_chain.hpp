@@ -216,7 +216,7 @@ class map_chain {
         }
       }
       bucket = next_of(bucket, extent);
-    } while (bucket != 0);
+    } while (bucket != 0 && (steps.looks_deeper || extent == 0));
     return true;
   }
   [[nodiscard]] bool has_changed(std::size_t bucket, bucket_state seen) const {
@@ -305,7 +305,7 @@ class map_chain {
       if (goes_deeper(at.extent)) {
         at.bucket = shape_->at(shape_->bucket_in(at.extent + 1, hash_));
         next = map_shape::deeper;
-        grow_to(at.extent + 1);
+        if constexpr (steps.tells_growth) grow_to(at.extent + 1);
       } else {
         std::size_t const overflow = words_.fetch_add(map_shape::used, 1);
         if (overflow >= shape_->overflow_buckets) return unlock(home, map_change::no_space);

@@ -27,6 +27,8 @@ struct map_steps {
   bool waits_for_writer = true;  ///< a reader does not read a bucket that changes
   bool keeps_keys = true;        ///< where a change takes no lock, an erased key keeps its slot
   bool flushes = true;           ///< a slot has arrived before the state of its bucket says so
+  bool looks_deeper = true;      ///< a reader follows a chain into the extents
+  bool tells_growth = true;      ///< an extent is counted before a chain goes on in it
 
   friend constexpr bool operator==(map_steps const&, map_steps const&) = default;
 };

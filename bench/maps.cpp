@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Distributed maps: YCSB's mixes, lookups beside a chase of pointers by hand, additions beside atomic ones
-// at random places, and lookups and insertions beside the papers' tables.
+// at random places, lookups and insertions beside the papers' tables, and maps that grow while they fill.
+#include <chrono>
 #include <pgas/containers/distributed_map.hpp>
 #include <span>
+#include <unordered_map>
 
 #include "../examples/support/hash_tables.hpp"
 #include "map_shapes.hpp"
@@ -74,6 +76,7 @@ class rows {
     of_additions();
     beside_papers();
     of_mixes<bench::long_value>(filled<bench::long_value>(m_.keys() * 11 / 10));
+    of_growth();
   }
 
  private:
@@ -190,6 +193,42 @@ class rows {
                {each("", [&, next_new] { map.insert(next_new(), 1); }),
                 each("foMPI's table", [&, next_new] { atomic.insert(next_new()); }),
                 each("a lock a part", [&, next_new] { locked.insert(next_new()); })});
+  }
+
+  /// The seconds of one insertion, times n, if each rank inserts its keys into an empty map by use(key). They
+  /// include the first touch of each page, and not the calls that map and unmap pages.
+  template <class Use>
+  double seconds_to_fill(std::size_t n, Use const& use) const {
+    auto const first = static_cast<std::uint64_t>(m_.rank());
+    auto const ranks = static_cast<std::uint64_t>(m_.ranks());
+    m_.align();
+    auto const before = std::chrono::steady_clock::now();
+    for (std::uint64_t i = first; i < keys_to_grow(); i += ranks) use(bench::key_of(i));
+    m_.align();
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - before;
+    return passed.count() * static_cast<double>(n * ranks) / static_cast<double>(keys_to_grow());
+  }
+  /// A quarter of the keys, since each sample makes and fills a map.
+  [[nodiscard]] std::uint64_t keys_to_grow() const { return m_.keys() / 4 + 64; }
+  /// A new map each time, which begins with room for a share of the keys.
+  bench::way growing(std::string_view name, std::size_t share) {
+    return {name, {}, [this, share](std::size_t n) {
+              std::size_t const most = on_each_rank(keys_to_grow() * 11 / 10);
+              auto map = pgas::make_map<std::uint64_t, bench::short_value>(
+                  team_, {.capacity = most / share, .most = most});
+              return seconds_to_fill(n, [&](std::uint64_t key) { map.insert(key, key); });
+            }};
+  }
+  /// A sixteenth of the room at first, beside all of it at once, and beside a table of each rank's own that
+  /// moves its keys when it grows.
+  void of_growth() {
+    m_.measure(bench::map_key("map_grow", 8),
+               {growing("", 16),
+                growing("room for all", 1),
+                {"unordered_map", {}, [this](std::size_t n) {
+                   std::unordered_map<std::uint64_t, bench::short_value, bench::key_hash> map;
+                   return seconds_to_fill(n, [&](std::uint64_t key) { map.emplace(key, key); });
+                 }}});
   }
 
   Team& team_;

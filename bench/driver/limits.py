@@ -50,7 +50,7 @@ LIMITS = [
     (r'map_memory.*', 'The bytes of keys and values alone.'),
     (r'win_create/.*', 'The system maps the pages and clears each of them.'),
     (r'put_target_busy/.*', 'A put by the own core, which does not need the target: the time of put_latency.'),
-    (r'map_(lookup|contains|insert|accumulate).*|ycsb_.*', 'A key at random misses the caches: one line for its bucket and one for its '
+    (r'map_(lookup|contains|insert|accumulate|grow).*|ycsb_.*', 'A key at random misses the caches: one line for its bucket and one for its '
      'value, each about 100 ns, as many under way as the loop allows.'),
     (r'(counter|striped_counter|inbox|queue|vector|task)_.*', 'The same by hand: an atomic addition, a ring, or an index.'),
     (r'call.*', 'A line goes to the other core and one comes back.'),

@@ -6,7 +6,8 @@ import words
 ROWS = [('ycsb_a', 'YCSB A: half of the steps update'), ('ycsb_b', 'YCSB B: 5 % update'), ('ycsb_c', 'YCSB C: lookups'),
         ('ycsb_f', 'YCSB F: half read and update'), ('map_lookup', 'lookup of a key at random'), ('map_lookup_64', 'of 64 at once'),
         ('map_accumulate', 'insert_or_accumulate at random'), ('map_accumulate_64', 'of 64 at once'),
-        ('map_contains', 'contains, in a map with twice the room'), ('map_insert', 'insert there'), ('map_memory', 'memory')]
+        ('map_contains', 'contains, in a map with twice the room'), ('map_insert', 'insert there'),
+        ('map_grow', 'insert into a map that grows sixteenfold'), ('map_memory', 'memory')]
 
 # The containers without keys.
 OTHERS = [('counter_fetch_add', 'counter: fetch_add, on all ranks at once'), ('striped_counter_add', 'striped counter: add'),

@@ -181,7 +181,8 @@ def of_keys(results):
     yield from paragraph('A million keys of 8 bytes; keys of YCSB by Zipf\'s law. Other columns are multiples of ours, so above 1 ours is '
                          'ahead; bold: ours misses its target. Two misses: two dependent loads by hand. Atomic: an atomic addition by '
                          'hand. Load and atomic: the same, where a load of the line names the word, as a bucket names a slot. foMPI\'s '
-                         'table and a lock a part: the papers\' tables, which are sets. openmp: std::unordered_map behind a mutex for '
+                         'table and a lock a part: the papers\' tables, which are sets. Room for all: a map made with its full '
+                         'capacity; unordered_map: one on each rank, of its keys alone. openmp: std::unordered_map behind a mutex for '
                          'each of 256 shards, by threads. MPI: open addressing in a window. Memory has no target. '
                          f'Medians on {where(results.machine)}; {versions}. `tools/bench --suite maps` and then '
                          f"`tools/bench --readme` make this table.{busy([r['others'] for r in own])}")

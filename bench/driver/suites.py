@@ -341,6 +341,7 @@ TARGETS = [
     Target(r'map_accumulate/8', raw=1 / 0.8, ahead=1, ranks=(2, 8), beside='atomic'),
     Target(r'map_accumulate_64/8', raw=1 / 0.8, ranks=(2, 8), beside='atomic'),
     Target(r'(map_contains|map_insert)/8', raw=1, ahead=1, ranks=(2, 8)),  # beside the papers' tables
+    Target(r'map_grow/8', raw=3, ranks=(2, 8), beside='room for all'),  # three lines a chain, for one
     Target(r'ycsb_[abcf]/\d+', ahead=1, ranks=(2, 8)),
     Target(r'await_get/8', raw=1.2),
     Target(r'call/8', raw=1.5, ahead=1, beside='two hand-overs'),

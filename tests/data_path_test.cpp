@@ -47,10 +47,10 @@ void check_combine(Op op, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("copy: every length up to 300 bytes, from and to any place in a line, is exact") {
+TEST_CASE("copy: every length up to 1100 bytes, from and to any place in a line, is exact") {
   pgas::detail::streaming_copier copy;
-  auto const from = numbered(500);
-  for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
+  auto const from = numbered(1300);
+  for (std::size_t bytes = 0; bytes <= 1100; ++bytes) {
     for (std::size_t const shift : {0U, 1U, 7U, 16U, 63U}) {
       std::vector<std::byte> to(bytes + 2 * margin, guard);
       copy(to.data() + margin - shift, from.data() + shift / 2, bytes);
@@ -82,21 +82,22 @@ TEST_CASE(
     "streamed_copy: rows of every length, at any place in a line, are exact, through the caches and past "
     "them") {
   constexpr std::size_t rows = 3;
-  auto const from = numbered(2000);
+  constexpr std::size_t from_pitch = 1200;
+  auto const from = numbered(rows * from_pitch);
   for (std::size_t const in_all :
        {std::size_t{0},
         std::size_t{1} << 40U}) {  // a total that the caches hold, and one that no cache holds
-    for (std::size_t cols = 0; cols <= 300; ++cols) {
+    for (std::size_t cols = 0; cols <= 1100; ++cols) {
       std::size_t const pitch = cols + cols % 67;
       std::size_t const first = margin + cols % 64;
       std::vector<std::byte> to(first + rows * pitch + margin, guard);
       auto expected = to;
       for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t i = 0; i < cols; ++i) expected[first + row * pitch + i] = from[row * 500 + i];
+        for (std::size_t i = 0; i < cols; ++i) expected[first + row * pitch + i] = from[row * from_pitch + i];
       }
       {
         pgas::streamed_copy const copy(in_all);
-        copy(pgas::matrix_view(from.data(), rows, cols, 500),
+        copy(pgas::matrix_view(from.data(), rows, cols, from_pitch),
              pgas::matrix_view(to.data() + first, rows, cols, pitch));
       }
       REQUIRE_MESSAGE(to == expected, cols, " bytes in a row");

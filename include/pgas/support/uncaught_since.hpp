@@ -24,7 +24,10 @@ class uncaught_since {
  private:
   static unsigned count() noexcept {
 #if defined(__GLIBCXX__)
-    thread_local void const* const of_this_thread = abi::__cxa_get_globals();
+    // A constant at first: a variable with a dynamic value would have a guard, which each call looks at.
+    thread_local constinit void const* of_this_thread = nullptr;
+    if (of_this_thread == nullptr) [[unlikely]]
+      of_this_thread = abi::__cxa_get_globals();
     unsigned uncaught = 0;
     std::memcpy(&uncaught, static_cast<std::byte const*>(of_this_thread) + sizeof(void*), sizeof uncaught);
     return uncaught;

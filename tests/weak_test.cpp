@@ -631,8 +631,8 @@ struct modes_of_elements {
 };
 
 /// Each rank's steps on rank 0's part: 'm' combines many elements, or goes element by element if it must; 's'
-/// modifies a single one; 'l' leaves. Ranks that go element by element may coincide; a rank that combines
-/// many is alone.
+/// modifies a single one; 'l' leaves; 'p' leaves if a rank has asked. Ranks that go element by element may
+/// coincide; a rank that combines many is alone.
 struct mode_rounds {
   std::vector<std::string> steps;
   rank_t ranks = static_cast<rank_t>(steps.size());
@@ -643,6 +643,8 @@ struct mode_rounds {
     for (char const step : steps[static_cast<std::size_t>(self)]) {
       if (step == 'l') {
         modes.leave_all();
+      } else if (step == 'p') {
+        modes.pause(0);
       } else if (step == 's') {
         modes.come(0, false);
         m.read(self, 0);
@@ -663,7 +665,8 @@ struct modes_without_release : watcher {
   }
 };
 std::vector<mode_rounds> all_modes() {
-  return {{{"mm", "mm"}}, {{"sls", "mm"}}, {{"ssm", "mslm"}}, {{"m", "s", "m"}}, {{"sl", "s", "mm"}}};
+  return {{{"mm", "mm"}},    {{"sls", "mm"}},     {{"ssm", "mslm"}},
+          {{"m", "s", "m"}}, {{"sl", "s", "mm"}}, {{"spsp", "mm"}}};
 }
 
 template <class Protocols, class Programs>
@@ -737,7 +740,7 @@ TEST_CASE("weak: a rank that combines many elements is alone, and sees the other
     return false;
   };
   CHECK(is_found(modes_without_release<negative(1)>{}));  // of a rank that combined many
-  CHECK(is_found(modes_without_release<negative(2)>{}));  // of a rank that went element by element
+  CHECK(is_found(modes_without_release<negative(4)>{}));  // of a rank that went element by element
   CHECK(!is_found(watcher{}));
 }
 

@@ -22,6 +22,8 @@ LIMITS = [
     (r'(put|get)_latency/.*', 'The quicker of memcpy and stores past the caches. One core can copy no faster.'),
     (r'(put|get)_(bw|bibw)/.*|put_overlap/.*', 'Copies by one core at the bandwidth of memory or of the cache that holds the bytes.'),
     (r'put_mr/.*', 'Independent stores. A core retires one a cycle, until its store buffer is full.'),
+    (r'(fop|cas|acc)_latency/lock_shared/8', 'The shared lock and one locked instruction: the announcement of single elements stays from '
+     'one lock to the next.'),
     (r'(fop|cas|acc)_latency/.*', 'One locked instruction. It empties the store buffer, so it takes about 20 cycles on any '
      'processor of its kind, and nothing above it can be quicker.'),
     (r'(put_)?get_chain/.*', 'Loads that depend on each other: the latency of the cache that holds the words.'),

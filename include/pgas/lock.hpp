@@ -176,7 +176,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   void finish() {
     State& s = state();
     s.locked.erase(target_);
-    if constexpr (Kind != lock_kind::exclusive) s.elements.leave(target_);
+    if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target_);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
     with_boundary([&](auto& b) { s.lock.unlock(target_, kind(), b); });
   }

@@ -66,6 +66,7 @@ void count_in_both_modes(Backend& b, Boot& boot) {
     if (i / turn == 2 * b.rank()) {
       modes.come(home, false);
       singly();
+      modes.pause(home);
       if (i % turn == turn - 1) modes.leave(home);
       continue;
     }
@@ -106,6 +107,31 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   require_equal(control.cell(own, before.cells).load(std::memory_order_acquire), pgas::word{0},
                 "all have left");
   boot.fence();
+  // A rank that pauses keeps the others from combining many elements until one of them asks.
+  rank_t const last = b.size() - 1;
+  if (last == home) return;
+  auto const modify_and_pause = [&] {
+    if (b.rank() == last) {
+      modes.come(home, false);
+      modes.pause(home);
+    }
+    boot.fence();
+  };
+  auto const home_combines_alone = [&] {
+    bool alone = false;
+    if (b.rank() == home) {
+      alone = modes.many_at_once(home, [] {});
+      modes.leave_all();
+    }
+    boot.fence();
+    return alone;
+  };
+  modify_and_pause();
+  bool const before_asking = home_combines_alone();
+  modify_and_pause();
+  bool const after_asking = home_combines_alone();
+  require(!before_asking, "a rank that pauses before it is asked stays announced");
+  require(b.rank() != home || after_asking, "a rank that was asked withdraws when it pauses");
 }
 
 TEST_CASE(

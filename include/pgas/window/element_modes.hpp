@@ -39,16 +39,18 @@ class mode_memory {
 /// by one without a lock. For elements that one instruction can modify.
 ///
 /// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
-/// before it combines many itself. A rank that combines many holds the part alone if no rank has announced
-/// itself; else it modifies one by one, too. A program that accumulates only blocks thus runs at the memory's
-/// speed. A program that modifies only single elements pays for one announcement an epoch. A program that
-/// does both loses nothing.
+/// before it combines many itself. After a lock of one part it withdraws only if a rank has asked for the
+/// part. A rank that combines many holds the part alone if no rank has announced itself; else it asks, and
+/// modifies one by one, too. A program that accumulates only blocks thus runs at the memory's speed. A
+/// program that modifies only single elements pays for one announcement an epoch, and under locks of one part
+/// for one in all. A program that does both loses nothing, since a rank that was asked withdraws at each end.
 ///
-/// Words     a cell of the part. Bit 0: a rank combines many. Above it: the number of ranks that modify one
-///           by one.
-/// States    A rank that combines many changes 0 to held and back. A rank that modifies one by one adds
-///           itself in any state, then waits until bit 0 is clear. No rank sets bit 0 again before the count
-///           is 0.
+/// Words     a cell of the part. Bit 0: a rank combines many. Bit 1: a rank that would combine many asks for
+///           the part. Above them: the number of ranks that modify one by one.
+/// States    A rank that combines many changes 0, or the asking bit alone, to held, and takes held back. A
+///           rank that modifies one by one adds itself in any state, then waits until bit 0 is clear. No rank
+///           sets bit 0 again before the count is 0. Thus a rank that stays announced from one epoch to the
+///           next need not look. The asking bit is a hint: it goes with the next rank that holds the part.
 /// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI. Here
 ///           the program says nothing, and may do both.
 /// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
@@ -98,7 +100,7 @@ class element_modes {
     }
     combine();
     // release: pairs with the acquire in take or announce of the next rank. Not a store: others may have
-    // added.
+    // added themselves, or asked.
     add(cell(target), word{0} - held, std::memory_order_release);
     return true;
   }
@@ -112,6 +114,17 @@ class element_modes {
     auto const scope = as_element();
     withdraw(target, mine);
   }
+  /// Comes when a lock of this part ends and its views are gone: withdraws if a rank has asked for the part.
+  /// Else the next lock of the part finds this rank announced.
+  void pause(rank_t target) {
+    if (announced_ == 0) return;
+    entry& mine = entry_of(target);
+    if (!mine.announced) return;
+    mine.users = 0;
+    auto const scope = as_element();
+    // relaxed: a hint. A rank that overlooks it withdraws at the end of a later epoch.
+    if ((cell(target).load(std::memory_order_relaxed) & asked) != 0) withdraw(target, mine);
+  }
   void leave_all() {
     if (announced_ == 0) return;
     for (rank_t target = 0; target < control_->size(); ++target) leave(target);
@@ -124,7 +137,8 @@ class element_modes {
   };
   static constexpr std::uint32_t most = (std::uint32_t{1} << bits) - 1;
   static constexpr word held = 1;
-  static constexpr word one_rank = 2;
+  static constexpr word asked = 2;
+  static constexpr word one_rank = 4;
 
   /// The cells order operations on elements, and no other accesses of the program.
   [[nodiscard]] auto as_element() const { return order_as(*control_, order_scope::element); }
@@ -146,14 +160,21 @@ class element_modes {
     // release: pairs with the acquire in take; publishes this rank's modifications.
     add(cell(target), word{0} - one_rank, std::memory_order_release);
   }
-  /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one.
+  /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one, and are asked
+  /// to withdraw.
   [[nodiscard]] bool take(rank_t target) {
     for (;;) {
       word seen = 0;
       // acquire: pairs with the release of the last holder, and of ranks that modified one by one.
       if (cell(target).compare_exchange(seen, held, std::memory_order_acquire)) return true;
-      if (seen >= one_rank) return false;
-      wait_until_free(target);
+      // acquire: as above.
+      if (seen == asked && cell(target).compare_exchange(seen, held, std::memory_order_acquire)) return true;
+      if (seen >= one_rank) {
+        // relaxed: a hint. If the cell has changed meanwhile, the next rank that is turned away asks.
+        if ((seen & asked) == 0) cell(target).compare_exchange(seen, seen + asked, std::memory_order_relaxed);
+        return false;
+      }
+      if ((seen & held) != 0) wait_until_free(target);
     }
   }
   void wait_until_free(rank_t target) {
@@ -175,6 +196,7 @@ struct no_element_modes {
 
   no_element_modes(auto& /*control*/, control_words /*first*/) noexcept {}
   static void leave(rank_t) noexcept {}
+  static void pause(rank_t) noexcept {}
   static void leave_all() noexcept {}
 };
 

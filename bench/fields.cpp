@@ -4,6 +4,7 @@
 // overlap.
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
+#include <pgas/views.hpp>
 #include <utility>
 
 #include "program.hpp"
@@ -33,35 +34,112 @@ class sweep {
   }
 
   void measure(bench::meter& m) {
-    bench::row_key const key{.row = "fields/" + std::to_string(Fields) + " of " + std::to_string(N) + "-D",
-                             .mode = std::to_string(side_) + " by u(i, j)"};
-    m.measure(key, {bench::everybody("", [this] { by_index(every_field{}); }),
-                    bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
-    bench::row_key const by_sweep{.row = key.row, .mode = std::to_string(side_) + " by stencil"};
-    m.measure(by_sweep, {bench::everybody("", [this] { by_stencil(every_field{}); }),
-                         bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
+    auto const row = [&](char const* style, auto const& ours) {
+      bench::row_key const key{.row = "fields/" + std::to_string(Fields) + " of " + std::to_string(N) + "-D",
+                               .mode = std::to_string(side_) + " by " + style};
+      m.measure(key, {bench::everybody("", ours),
+                      bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
+    };
+    row("u(i, j)", [this] { by_index(every_field{}); });
+    row("at(i, j)", [this] { by_global_index(every_field{}); });
+    row("view", [this] { by_view(every_field{}); });
+    row("local view", [this] { by_local_view(every_field{}); });
+    row("range-v3 rows", [this] { by_rows(every_field{}); });
+    row("stencil", [this] { by_stencil(every_field{}); });
   }
 
  private:
   /// Each field relaxes, and the neighbouring field pulls at it.
   static double value(double neighbours, double other) noexcept { return 0.9 * neighbours + 0.1 * other; }
 
+  /// Calls use(tuple of staged arrays).
+  template <std::size_t f = 0, class Mode, class Use, class... Staged>
+  [[gnu::always_inline]] static void with_staged(std::vector<array> const& arrays, Mode mode, Use const& use,
+                                                 Staged const&... staged) {
+    if constexpr (f == Fields) {
+      use(std::tie(staged...));
+    } else {
+      auto const one_more = pgas::stage(arrays[f], mode);
+      with_staged<f + 1>(arrays, mode, use, staged..., one_more);
+    }
+  }
   template <std::size_t... F>
-  [[gnu::noinline]] void by_index(std::index_sequence<F...>) const {
-    auto const u = std::tuple(pgas::stage(in_[F], pgas::read_only).view()...);
-    auto const v = std::tuple(pgas::stage(out_[F], pgas::write_only).view()...);
-    auto const at = [&]<std::size_t f>(std::integral_constant<std::size_t, f>, auto... index) {
-      auto const& mine = std::get<f>(u);
-      std::get<f>(v)(index...) = value(neighbours(mine, index...), std::get<(f + 1) % Fields>(u)(index...));
-    };
+  [[gnu::noinline]] void by_index(std::index_sequence<F...> fields) const {
+    with_staged(in_, pgas::read_only, [&](auto const& u) {
+      with_staged(out_, pgas::write_only, [&](auto const& v) {
+        loops(fields, [&](auto f, auto... i) {
+          std::get<f>(v)(i...) = value(neighbours(std::get<f>(u), i...), std::get<(f + 1) % Fields>(u)(i...));
+        });
+      });
+    });
+  }
+  /// The indices in the whole array, of which the one rank has all.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_global_index(std::index_sequence<F...> fields) const {
+    with_staged(in_, pgas::read_only, [&](auto const& u) {
+      with_staged(out_, pgas::write_only, [&](auto const& v) {
+        loops(fields, [&](auto f, auto... i) {
+          auto const from = [&](auto... at) { return std::get<f>(u).at(at...); };
+          std::get<f>(v).at(i...) = value(neighbours(from, i...), std::get<(f + 1) % Fields>(u).at(i...));
+        });
+      });
+    });
+  }
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_view(std::index_sequence<F...> fields) const {
+    sweep_views(std::tuple(pgas::stage(in_[F], pgas::read_only).view()...),
+                std::tuple(pgas::stage(out_[F], pgas::write_only).view()...), fields);
+  }
+  /// Other pointers may reach a part, so the compiler compares addresses before each row.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_local_view(std::index_sequence<F...> fields) const {
+    sweep_views(std::tuple(in_[F].local()...), std::tuple(out_[F].local()...), fields);
+  }
+  template <class From, class To, class Each>
+  [[gnu::always_inline]] void sweep_views(From const& u, To const& v, Each fields) const {
+    loops(fields, [&](auto f, auto... i) {
+      std::get<f>(v)(i...) = value(neighbours(std::get<f>(u), i...), std::get<(f + 1) % Fields>(u)(i...));
+    });
+  }
+  /// Calls use(field, indices) as a program writes it: a loop for each dimension, and in it all fields.
+  template <std::size_t... F, class Use>
+  [[gnu::always_inline]] void loops(std::index_sequence<F...>, Use const& use) const {
     for (std::size_t i = 0; i < side_; ++i) {
       for (std::size_t j = 0; j < side_; ++j) {
         if constexpr (N == 2) {
-          (at(std::integral_constant<std::size_t, F>{}, i, j), ...);
+          (use(std::integral_constant<std::size_t, F>{}, i, j), ...);
         } else {
           for (std::size_t k = 0; k < side_; ++k)
-            (at(std::integral_constant<std::size_t, F>{}, i, j, k), ...);
+            (use(std::integral_constant<std::size_t, F>{}, i, j, k), ...);
         }
+      }
+    }
+  }
+
+  /// Rows of cells and of their neighbours, zipped.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_rows(std::index_sequence<F...>) const {
+    (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields]), ...);
+  }
+  static void rows_of_field(array const& next, array const& now, array const& other) {
+    auto const own = own_cells(now);
+    auto const around = [&](auto... by) { return pgas::views::rows(now, shifted(own, {by...})); };
+    auto const to = pgas::views::rows(next, own);
+    auto const pulls = pgas::views::rows(other, own);
+    if constexpr (N == 2) {
+      zip_rows(to, pulls, around(-1, 0), around(1, 0), around(0, -1), around(0, 1));
+    } else {
+      zip_rows(to, pulls, around(-1, 0, 0), around(1, 0, 0), around(0, -1, 0), around(0, 1, 0),
+               around(0, 0, -1), around(0, 0, 1));
+    }
+  }
+  template <class To, class Other, class... Around>
+  static void zip_rows(To const& to, Other const& other, Around const&... around) {
+    for (std::ptrdiff_t r = 0; r < ranges::distance(to); ++r) {
+      for (auto&& cells : pgas::views::zip(to[r], other[r], around[r]...)) {
+        std::apply([](double& result, double pull,
+                      auto const&... near) { result = value((1.0 / sizeof...(near)) * (near + ...), pull); },
+                   cells);
       }
     }
   }

@@ -56,8 +56,7 @@ class heat {
     std::swap(now_, next_);
   }
 
-  /// Written as in examples/heat. Here the compiler does not know that u and v do not overlap, so it tests
-  /// for that in each row.
+  /// Written as in examples/heat.
   void step_by_index() {
     pgas::exchange_halo(now_);
     relax_by_index(next_, now_);

@@ -107,6 +107,69 @@ TEST_CASE("views: rows of the own part are views themselves") {
   });
 }
 
+TEST_CASE("views: rows of a box, shifted or not, are zipped to a loop over neighbours") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {6, 3, 4}, halo{.width = 1});
+    auto const b = make_array<int>(team, {6, 3, 4});
+    {
+      auto const staged = pgas::stage(a, pgas::read_write);
+      for (int i = 0; i < static_cast<int>(a.local_rows()); ++i)
+        for (int j = 0; j < 3; ++j)
+          for (int k = 0; k < 4; ++k) staged(i, j, k) = 100 * i + 10 * j + k;
+    }
+    auto const own = own_cells(a);
+    auto inner = own;
+    inner.first[1] = 1;  // the other rows have no neighbour of a value
+    auto const to = pgas::views::rows(b, inner);
+    auto const from = pgas::views::rows(a, shifted(inner, {0, -1, 0}));
+    require_equal(static_cast<std::size_t>(ranges::distance(to)), 2 * a.local_rows(), "rows of the box");
+    for (std::ptrdiff_t r = 0; r < ranges::distance(to); ++r) {
+      require_equal(static_cast<std::size_t>(ranges::distance(from[r])), std::size_t{4}, "cells of a row");
+      for (auto&& [result, cell] : rv::zip(to[r], from[r])) result = static_cast<int>(cell) + 1;
+    }
+    auto const result = pgas::stage(b, pgas::read_only);
+    for (int i = 0; i < static_cast<int>(a.local_rows()); ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int k = 0; k < 4; ++k)
+          require_equal(result(i, j, k), j == 0 ? 0 : 100 * i + 10 * (j - 1) + k + 1, "cell");
+    inner.end[2] = inner.first[2];
+    require_equal(static_cast<int>(ranges::distance(pgas::views::rows(a, inner))), 0, "rows of no box");
+  });
+}
+
+TEST_CASE("views: rows in memory are zipped by one index, and rows of two lengths are refused") {
+  std::vector<int> sums(3);
+  std::array<int, 3> const ones{1, 2, 3};
+  for (auto&& [sum, one, again] : pgas::views::zip(sums, ones, ones)) sum += one + again;
+  CHECK(sums == std::vector{2, 4, 6});
+  std::vector<int> const longer(4);
+  CHECK_THROWS_WITH_AS(static_cast<void>(pgas::views::zip(sums, longer)),
+                       doctest::Contains("several lengths"), pgas::error);
+}
+
+TEST_CASE("views: a staged cell has its indices in the whole array, too") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {7, 5}, halo{.width = 1});
+    auto const line = make_array<int>(team, 9, halo{.width = 1});
+    auto const [first, count] = a.own_box();
+    {
+      auto const cells = pgas::stage(a, pgas::write_only);
+      for (std::size_t i = first[0]; i < first[0] + count[0]; ++i)
+        for (std::size_t j = 0; j < 5; ++j) cells.at(i, j) = static_cast<int>(10 * i + j);
+      auto const on_line = pgas::stage(line, pgas::write_only);
+      for (std::size_t i = 0; i < line.local_rows(); ++i)
+        on_line.at(line.first_row() + i) = static_cast<int>(i);
+    }
+    auto const cells = pgas::stage(a, pgas::read_only);
+    for (std::size_t i = 0; i < count[0]; ++i)
+      for (std::size_t j = 0; j < 5; ++j)
+        require_equal(cells(i, j), static_cast<int>(10 * (first[0] + i) + j), "cell");
+    auto const on_line = pgas::stage(line, pgas::read_only);
+    for (std::size_t i = 0; i < line.local_rows(); ++i)
+      require_equal(on_line(i), static_cast<int>(i), "cell of the line");
+  });
+}
+
 TEST_CASE("views: aligned arrays are zipped in place, others refused with both layouts") {
   everywhere(
       [](auto& team) {

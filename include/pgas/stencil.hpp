@@ -35,8 +35,8 @@ inline constexpr bool are_fields<std::tuple<Fields...>, N> =
 ///
 /// Several coupled fields take one sweep: `apply(std::tie(u, v), std::tie(next_u, next_v), kernel)`. The
 /// kernel then takes one std::array per source field, with one value per offset. It returns a std::tuple with
-/// one value per result field. Compilers know that results and sources are different memory; loops over views
-/// do not tell them. DASH: StencilSpec.
+/// one value per result field. Compilers know that results and sources are different memory, as they do of
+/// staged cells. DASH: StencilSpec.
 template <class... Offsets>
   requires(sizeof...(Offsets) > 0 && (is_offset<Offsets> && ...))
 class stencil : public stencil_sweep<Offsets...> {

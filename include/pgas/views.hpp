@@ -4,12 +4,15 @@
 #include <pgas/array/aligned.hpp>
 #include <pgas/array/array_segment.hpp>
 #include <pgas/array/part_box.hpp>
+#include <pgas/support/divisor.hpp>
 #include <pgas/tiles.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/transform.hpp>
 #include <range/v3/view/zip.hpp>
+#include <ranges>
+#include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -154,6 +157,19 @@ class shell_view : public ranges::view_facade<shell_view<View, N>, ranges::finit
   }
 };
 
+/// A range whose elements lie in memory, one after the other, and stay there after the call that takes it.
+template <class Range>
+concept row_in_memory = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                        (std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range> ||
+                         ranges::view_<std::remove_cvref_t<Range>>);
+
+/// Elements of several memories, one of each at a time.
+template <class... T>
+auto zipped(std::size_t length, T*... first) {
+  return ranges::views::transform(ranges::views::iota(std::size_t{0}, length),
+                                  [first...](std::size_t k) { return std::tuple<T&...>(first[k]...); });
+}
+
 /// The global indices of a rank's cells, tile after tile.
 template <layout Layout>
 class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite> {
@@ -226,6 +242,47 @@ bool has_cells_of(First const& a, Second const& b) noexcept {
   }
   return true;
 }
+
+/// The rows of a box by their numbers, as range-v3 views: pairs of pointers, or of iterators through this
+/// rank's cache.
+template <class View, std::size_t N>
+class numbered_rows {
+ public:
+  numbered_rows(View const& v, part_box<N> const& box) noexcept : view_(v), box_(box) {
+    for (std::size_t d = 1; d + 1 < N; ++d) counts_[d] = divisor(count(d));
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t rows = box_.empty() ? 0 : 1;
+    for (std::size_t d = 0; d + 1 < N; ++d) rows *= count(d);
+    return rows;
+  }
+  [[nodiscard]] auto operator()(std::size_t number) const noexcept {
+    auto at = box_.first;
+    if constexpr (N > 1) {
+      for (std::size_t d = N - 2; d > 0; --d) {
+        at[d] += static_cast<std::ptrdiff_t>(counts_[d].remainder(number));
+        number = counts_[d].quotient(number);
+      }
+      at[0] += static_cast<std::ptrdiff_t>(number);
+    }
+    auto const row = std::apply([this](auto... i) { return view_.piece_of_row(count(N - 1), i...); }, at);
+    if constexpr (requires { row.data(); }) {
+      return ranges::make_subrange(row.data(), row.data() + row.size());
+    } else {
+      return ranges::make_subrange(row.begin(), row.end());
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t count(std::size_t d) const noexcept {
+    return static_cast<std::size_t>(box_.end[d] - box_.first[d]);
+  }
+
+  View view_;
+  part_box<N> box_;
+  std::array<divisor, N> counts_{};  ///< of the dimensions between the first and the last
+};
 
 /// A row or a part as a range-v3 view: a pair of iterators.
 template <class Sequence>
@@ -314,6 +371,21 @@ template <any_global_array First, any_global_array... More>
   return ranges::views::zip(views::local(first), views::local(more)...);
 }
 
+/// Elements of contiguous ranges of one length as a random access view of tuples of references:
+/// `for (auto&& [to, above, below] : views::zip(row, row_above, row_below)) to = above + below;`. Local.
+///
+/// Throws errc::invalid_argument if the lengths differ. The end is one comparison of indices, and compilers
+/// vectorize the loop; with ranges::views::zip each range may end it, and g++ does not.
+template <class First, class... More>
+  requires(detail::row_in_memory<First> && (detail::row_in_memory<More> && ...))
+[[nodiscard]] auto zip(First&& first, More&&... more) {
+  std::size_t const length = std::ranges::size(first);
+  PGAS_EXPECTS(light, ((std::ranges::size(more) == length) && ...),
+               detail::throw_error(errc::invalid_argument, -1, "zip",
+                                   "ranges of several lengths have no pairs; give ranges of one length"));
+  return detail::zipped(length, std::ranges::data(first), std::ranges::data(more)...);
+}
+
 /// The own cells at least a halo's width away from other ranks' cells, as a random access view. They can be
 /// computed while an exchange is pending.
 template <any_global_array Array>
@@ -356,6 +428,19 @@ template <any_global_array Array>
 [[nodiscard]] auto tiles(Array const& a) {
   return ranges::views::transform(ranges::views::iota(std::size_t{0}, a.layout().tiles(a.rank())),
                                   [array = &a](std::size_t k) { return own_tile<Array>(*array, k); });
+}
+
+/// The rows of a box of this rank's part, own and ghost cells, each a random access view. The rows are in
+/// order themselves, and a view of random access.
+///
+/// The box comes from own_cells, all_cells, a stencil's cells_before or shifted(). Local. Loops over zip() of
+/// rows are as quick as loops over pointers. Loops over zip() of cells() take 18 to 30 times as long, since a
+/// row may end at each cell.
+template <any_global_array Array>
+  requires matrix_layout<typename Array::layout_type>
+[[nodiscard]] auto rows(Array const& a, part_box<Array::dimensions> const& box) {
+  detail::numbered_rows const rows_of_box(detail::box_of_own(a), box);
+  return ranges::views::transform(ranges::views::iota(std::size_t{0}, rows_of_box.size()), rows_of_box);
 }
 
 /// This rank's own rows, each a random access view.

@@ -21,9 +21,7 @@ class cell_places {
   /// Cells of these extents; neighbours in dimension d are pitches[d] elements apart.
   constexpr cell_places(std::array<std::size_t, N> const& extents,
                         std::array<std::size_t, N> const& pitches) noexcept
-      : extents_(extents) {
-    for (std::size_t d = 0; d < N; ++d) strides_[d] = static_cast<index_type>(pitches[d]);
-  }
+      : cell_places(extents, pitches, std::make_index_sequence<N>{}) {}
 
   /// The number of dimensions.
   static constexpr rank_type rank() noexcept { return N; }
@@ -43,13 +41,23 @@ class cell_places {
   /// as in matrix_view.
   template <std::integral... Indices>
   [[nodiscard]] constexpr index_type at(Indices... index) const noexcept {
-    std::array<size_type, N> const i{static_cast<size_type>(index)...};
-    size_type sum = i[N - 1];
-    for (std::size_t d = 0; d + 1 < N; ++d) sum += i[d] * static_cast<size_type>(strides_[d]);
-    return static_cast<index_type>(sum);
+    return static_cast<index_type>(
+        sum(std::make_index_sequence<N - 1>{}, {static_cast<size_type>(index)...}));
   }
 
  private:
+  // No loop has a dimension as its variable: g++ would keep a view in memory, and lose track of the memory
+  // that it views.
+  template <std::size_t... d>
+  constexpr cell_places(std::array<std::size_t, N> const& extents, std::array<std::size_t, N> const& pitches,
+                        std::index_sequence<d...> /*all*/) noexcept
+      : extents_{extents[d]...}, strides_{static_cast<index_type>(pitches[d])...} {}
+  template <std::size_t... d>
+  [[nodiscard]] constexpr size_type sum(std::index_sequence<d...> /*but the last*/,
+                                        std::array<size_type, N> const& i) const noexcept {
+    return ((i[d] * static_cast<size_type>(strides_[d])) + ... + i[N - 1]);
+  }
+
   std::array<std::size_t, N> extents_{};
   std::array<index_type, N> strides_{};
 };
@@ -95,6 +103,12 @@ class box_view : public detail::cell_places<N> {
   [[nodiscard]] constexpr std::span<T> row(Indices... index) const noexcept {
     return {&(*this)(index..., 0), this->extent(N - 1)};
   }
+  /// `count` cells of a row from the cell with these indices on.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] constexpr std::span<T> piece_of_row(std::size_t count, Indices... index) const noexcept {
+    return {&(*this)(index...), count};
+  }
 
  private:
   T* data_ = nullptr;
@@ -130,6 +144,12 @@ class local_box : public detail::cell_places<N> {
     requires(sizeof...(Indices) == N - 1)
   [[nodiscard]] local_view<State> row(Indices... index) const noexcept {
     return {*state_, first_ + static_cast<std::size_t>(this->at(index..., 0)), this->extent(N - 1)};
+  }
+  /// `count` cells of a row from the cell with these indices on.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == N)
+  [[nodiscard]] local_view<State> piece_of_row(std::size_t count, Indices... index) const noexcept {
+    return {*state_, first_ + static_cast<std::size_t>(this->at(index...)), count};
   }
 
  private:

@@ -44,6 +44,18 @@ constexpr part_box<N> intersection(part_box<N> const& a, part_box<N> const& b) n
   return both;
 }
 
+/// The box whose cells are so many steps farther in each dimension: `shifted(own_cells(a), {-1, 0})` are the
+/// cells above the own ones.
+template <std::size_t N>
+constexpr part_box<N> shifted(part_box<N> cells,
+                              std::type_identity_t<std::array<std::ptrdiff_t, N>> const& by) noexcept {
+  for (std::size_t d = 0; d < N; ++d) {
+    cells.first[d] += by[d];
+    cells.end[d] += by[d];
+  }
+  return cells;
+}
+
 /// Calls use(box) for disjoint, non-empty boxes that cover `all` without `inner`: at most two per dimension.
 /// Requires that `inner` lies within `all`.
 template <std::size_t N, class Use>

@@ -4,6 +4,7 @@
 #include <pgas/array/any_global_array.hpp>
 #include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
+#include <pgas/array/unaliased.hpp>
 #include <pgas/window/staged.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -33,20 +34,27 @@ class staged_array {
 
  public:
   [[gnu::always_inline]] explicit staged_array(Array const& a)
-      : window_(a.window()), own_(a.local_extents()), place_(a.local_place()), memory_(make(a)) {
-    data_ = memory_.data();
+      : window_(a.window()),
+        own_(a.local_extents()),
+        place_(a.local_place()),
+        memory_(make(a)),
+        data_(memory_.data()),
+        copy_pitches_(place_.pitches),
+        first_(a.own_box().first) {
     if constexpr (copies_own_cells) {
       copy_pitches_ = detail::dense_pitches(own_);
     } else {
-      copy_pitches_ = place_.pitches;
       data_ += place_.first;
     }
+    before_ = static_cast<std::ptrdiff_t>(detail::element_at(first_, copy_pitches_));
     if constexpr (loads_by_pieces) load_by_pieces();
+    data_ = unaliased(data_);
     if constexpr (checks_indices) around_ = a.shape().halos().around();
   }
   staged_array(staged_array const&) = delete;
   staged_array& operator=(staged_array const&) = delete;
   ~staged_array() {
+    give_up_unaliased(data_);
     if constexpr (copies_own_cells) write_back();
     if constexpr (notes_own_cells) {
       for_each_plane([&](std::size_t byte, std::size_t pitch, row_shape rows) {
@@ -70,6 +78,23 @@ class staged_array {
     }
   }
 
+  /// The same cell by its indices in the whole array.
+  template <std::integral... Indices>
+    requires(sizeof...(Indices) == dimensions && box_layout<typename Array::layout_type>)
+  [[nodiscard]] element& at(Indices... index) const noexcept(!checks_indices) {
+    if constexpr (checks_indices) {
+      auto at = first_;
+      std::size_t d = 0;
+      ((at[d] = static_cast<std::size_t>(index) - first_[d], ++d), ...);
+      check(std::apply([](auto... i) { return std::array{static_cast<std::ptrdiff_t>(i)...}; }, at));
+    }
+    if constexpr (dimensions == 1) {
+      return data_[(static_cast<std::ptrdiff_t>(index), ...) - before_];
+    } else {
+      return (&view()(index...))[-before_];
+    }
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return box<dimensions>{{}, own_}.size(); }
   [[nodiscard]] element* data() const noexcept { return data_; }
   [[nodiscard]] element* begin() const noexcept
@@ -89,10 +114,24 @@ class staged_array {
   }
 
  private:
-  using memory = std::conditional_t<copies_own_cells, std::vector<value_type>, staged<Mode, window_type>>;
+  /// Plain memory in place needs no handle: it belongs to the array that has it after a move or a swap.
+  static constexpr bool is_in_place = Array::is_contiguous;
+  struct no_handle {
+    explicit no_handle(window_type const& /*of*/) noexcept {}
+  };
+  using handle = std::conditional_t<is_in_place && !checks_indices, no_handle, window_type>;
+  struct plain_memory {
+    element* data_;
+    [[nodiscard]] element* data() const noexcept { return data_; }
+  };
+  using memory = std::conditional_t<
+      is_in_place, plain_memory,
+      std::conditional_t<copies_own_cells, std::vector<value_type>, staged<Mode, window_type>>>;
 
   [[gnu::always_inline]] static memory make(Array const& a) {
-    if constexpr (copies_own_cells) {
+    if constexpr (is_in_place) {
+      return {a.window().local().data()};
+    } else if constexpr (copies_own_cells) {
       return memory(box<dimensions>{{}, a.local_extents()}.size());
     } else if constexpr (loads_by_pieces || notes_own_cells) {
       return memory(a.window(), 0, a.window().size(), by_pieces_t{});
@@ -169,13 +208,15 @@ class staged_array {
     }
   }
 
-  window_type window_;  ///< its own handle, since the array may be moved or swapped
+  [[no_unique_address]] handle window_;  ///< its own handle, since the array may be moved or swapped
   typename Array::index_type own_;
   box_in<dimensions> place_;
   memory memory_;
-  element* data_ = nullptr;
-  typename Array::index_type copy_pitches_{};
-  margins<dimensions> around_{};  ///< for the check of indices
+  element* data_;
+  typename Array::index_type copy_pitches_;
+  typename Array::index_type first_;  ///< the own cells' place in the whole array
+  std::ptrdiff_t before_ = 0;         ///< the distance of the whole array's first cell
+  margins<dimensions> around_{};      ///< for the check of indices
 };
 
 /// A tile of staged cells, with the members of own_tile.
@@ -230,6 +271,9 @@ class staged_tiles {
 /// else copies. Staged cells are those of the memory that the array had when stage was called: after a swap
 /// of two arrays they are the other array's. At assertion level `heavy` an index past the ghost cells throws
 /// errc::out_of_range.
+/// Requires that the program reaches cells that it writes through one staged object alone, as long as that
+/// object lives. The compiler may therefore take staged cells of two calls for different memory, as if their
+/// pointers were `__restrict`: it vectorizes loops over several fields.
 ///
 /// If a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like
 /// tiles(): `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.

@@ -48,29 +48,26 @@ class stencil_sweep : public stencil_reach<Offsets...> {
     [&]<std::size_t... f, std::size_t... t>(std::index_sequence<f...>, std::index_sequence<t...>) {
       auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
       auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
-      std::array<std::array<std::ptrdiff_t, offsets>, sizeof...(From)> const distances{
-          distances_to_neighbours(std::get<f>(in).pitches)...};
-      auto outer = cells.counts();
-      outer.back() = 1;
-      index_type row{};
-      do {
-        auto at = cells.first;
-        for (std::size_t d = 0; d < dimensions; ++d) at[d] += static_cast<std::ptrdiff_t>(row[d]);
-        results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::sweep_row(
-            std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts().back(), kernel,
-            distances, std::get<t>(out).at(at)..., std::get<f>(in).at(at)...);
-      } while (detail::advance(row, outer));
+      results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::template sweep_from<0>(
+          std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts(), kernel,
+          {std::get<t>(out).pitches...}, {std::get<f>(in).pitches...}, std::get<t>(out).at(cells.first)...,
+          std::get<f>(in).at(cells.first)...);
     }(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{});
   }
 
  private:
   using pitches_type = std::array<std::ptrdiff_t, dimensions>;
 
-  template <class Offset>
-  [[gnu::always_inline]] static constexpr std::ptrdiff_t distance(pitches_type const& pitches) noexcept {
-    std::ptrdiff_t sum = Offset::steps[dimensions - 1];
-    for (std::size_t d = 0; d + 1 < dimensions; ++d) sum += Offset::steps[d] * pitches[d];
-    return sum;
+  /// The elements from a cell to its neighbour, a constant where the neighbour is in the same row: a compiler
+  /// then loads one memory for neighbours of several cells.
+  template <class Offset, std::size_t... d>
+  [[gnu::always_inline]] static constexpr std::ptrdiff_t distance(
+      pitches_type const& pitches, std::index_sequence<d...> /*but the last dimension*/) noexcept {
+    return ((Offset::steps[d] * pitches[d]) + ... + Offset::steps[dimensions - 1]);
+  }
+  template <class Offset, class T>
+  [[gnu::always_inline]] static T const& neighbour(T const* cell, pitches_type const& pitches) noexcept {
+    return cell[distance<Offset>(pitches, std::make_index_sequence<dimensions - 1>{})];
   }
 
   /// The loop nest from dimension d inwards. It is inlined, so that distances stay in registers and the
@@ -80,7 +77,7 @@ class stencil_sweep : public stencil_reach<Offsets...> {
                                                        pitches_type const& out_pitches,
                                                        index_type const& counts, Kernel const& kernel) {
     if constexpr (d + 1 == dimensions) {
-      sweep_row(out, counts[d], kernel, (in + distance<Offsets>(in_pitches))...);
+      sweep_row(out, counts[d], kernel, in_pitches, in);
     } else {
       for (std::size_t i = 0; i < counts[d]; ++i, in += in_pitches[d], out += out_pitches[d]) {
         sweep_from<d + 1>(in, in_pitches, out, out_pitches, counts, kernel);
@@ -89,33 +86,46 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   }
   /// __restrict states that results and sources are different memory; without it no compiler vectorizes the
   /// loop.
-  template <class U, class Kernel, class... T>
+  template <class U, class Kernel, class T>
   [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count,
-                                                      Kernel const& kernel, T const* __restrict... in) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<U>(kernel(in[i]...));
+                                                      Kernel const& kernel, pitches_type const& pitches,
+                                                      T const* __restrict in) {
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = static_cast<U>(kernel(neighbour<Offsets>(in + i, pitches)...));
   }
 
-  static constexpr std::array<std::ptrdiff_t, offsets> distances_to_neighbours(
-      pitches_type const& pitches) noexcept {
-    return {distance<Offsets>(pitches)...};
-  }
-  template <class T, std::size_t... k>
+  template <class T>
   [[gnu::always_inline]] static inline std::array<T, offsets> neighbours(
-      T const* cell, std::array<std::ptrdiff_t, offsets> const& distances,
-      std::index_sequence<k...>) noexcept {
-    return {cell[distances[k]]...};
+      T const* cell, pitches_type const& pitches) noexcept {
+    return {neighbour<Offsets>(cell, pitches)...};
   }
   /// The row loop of several fields. No lambda captures the pointers: g++ would forget that they are
   /// __restrict.
   template <class... U>
   struct results {
-    template <std::size_t... t, std::size_t... f, class Kernel, class Distances, class... T>
-    [[gnu::always_inline]] static inline void sweep_row(std::index_sequence<t...>, std::index_sequence<f...>,
+    template <std::size_t d, std::size_t... t, std::size_t... f, class Kernel, class... T>
+    [[gnu::always_inline]] static inline void sweep_from(
+        std::index_sequence<t...> results, std::index_sequence<f...> sources, index_type const& counts,
+        Kernel const& kernel, std::array<pitches_type, sizeof...(t)> const& out_pitches,
+        std::array<pitches_type, sizeof...(f)> const& in_pitches, U*... out, T const*... in) {
+      if constexpr (d + 1 == dimensions) {
+        sweep_row(results, sources, counts[d], kernel, in_pitches, out..., in...);
+      } else {
+        for (std::size_t i = 0; i < counts[d]; ++i) {
+          sweep_from<d + 1>(results, sources, counts, kernel, out_pitches, in_pitches, out..., in...);
+          ((out += out_pitches[t][d]), ...);
+          ((in += in_pitches[f][d]), ...);
+        }
+      }
+    }
+    template <std::size_t... t, std::size_t... f, class Kernel, class... T>
+    [[gnu::always_inline]] static inline void sweep_row(std::index_sequence<t...> /*results*/,
+                                                        std::index_sequence<f...> /*sources*/,
                                                         std::size_t count, Kernel const& kernel,
-                                                        Distances const& distances, U* __restrict... out,
-                                                        T const* __restrict... in) {
+                                                        std::array<pitches_type, sizeof...(f)> const& pitches,
+                                                        U* __restrict... out, T const* __restrict... in) {
       for (std::size_t i = 0; i < count; ++i) {
-        auto const values = kernel(neighbours(in + i, distances[f], std::make_index_sequence<offsets>{})...);
+        auto const values = kernel(neighbours(in + i, pitches[f])...);
         ((out[i] = static_cast<U>(std::get<t>(values))), ...);
       }
     }

@@ -5,6 +5,7 @@
 #include <pgas/array/box_view.hpp>
 #include <pgas/array/scattered.hpp>
 #include <pgas/array/shape.hpp>
+#include <pgas/array/unaliased.hpp>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/window/part_is.hpp>
@@ -48,7 +49,8 @@ inline constexpr std::size_t got_at_once = (std::size_t{1} << 20U) / sizeof(T);
 ///
 /// One-sided, through an epoch that is open on the array and to those ranks. If memory is direct, the view is
 /// of the owner's own memory, and nothing is copied. Otherwise it is of a copy of at most a MiB. A view is
-/// valid during the call. No rank may write to the cells meanwhile.
+/// valid during the call. No rank may write to the cells meanwhile, and the compiler knows that staged cells
+/// are others.
 /// Throws errc::out_of_range with the box and the extents. Costs a get for each tile, or each MiB of it, if
 /// memory is not direct.
 /// Global Arrays: ga_access of remote patches, where shared memory allows it, else ga_get.
@@ -65,9 +67,9 @@ void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
     if constexpr (state_type::parts != part_is::far) {
       static_cast<void>(epoch.to(in.owner));  // an epoch may have to wait before its first access to a rank
       if (T const* const part = state.part_if_near(in.owner)) {
-        use(piece,
-            detail::view_of_memory<T const>(part + in.offset_of(piece.first), piece.count, in.pitches));
-        return;
+        T const* const first = detail::unaliased(part + in.offset_of(piece.first));
+        use(piece, detail::view_of_memory<T const>(first, piece.count, in.pitches));
+        return detail::give_up_unaliased(first);
       }
     }
     if constexpr (state_type::parts != part_is::near) {

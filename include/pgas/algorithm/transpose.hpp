@@ -8,6 +8,7 @@
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/support/transpose_plane.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -68,6 +69,21 @@ void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
   } while (advance(index, outer));
 }
 
+/// The own tiles of `to` in the order in which their cells follow each other in the source. A page of the
+/// source then serves the next tiles, too. In the order of `to`, each tile would need as many new pages as it
+/// has columns.
+template <class To>
+std::vector<std::size_t> along_rows_of_source(To const& to, permutation<To::dimensions> const& axes) {
+  using place = std::pair<typename To::index_type, std::size_t>;
+  std::vector<place> places(to.layout().tiles(to.rank()));
+  for (std::size_t k = 0; k < places.size(); ++k)
+    places[k] = {permuted_back(to.layout().tile_of(to.rank(), k).cells.first, axes), k};
+  std::sort(places.begin(), places.end());
+  std::vector<std::size_t> order(places.size());
+  std::transform(places.begin(), places.end(), order.begin(), [](place const& p) { return p.second; });
+  return order;
+}
+
 /// Fills this rank's part of `to` by loads from the parts of `from`, which must be memory that this rank can
 /// read.
 template <class From, class To>
@@ -77,7 +93,7 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
   using T = typename From::value_type;
   T* const own = to.window().local().data();
   bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
-  for (std::size_t k = 0; k < to.layout().tiles(to.rank()); ++k) {
+  for (std::size_t const k : along_rows_of_source(to, axes)) {
     auto const mine = to.layout().tile_of(to.rank(), k);
     box<dimensions> const source{permuted_back(mine.cells.first, axes),
                                  permuted_back(mine.cells.count, axes)};

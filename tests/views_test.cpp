@@ -153,17 +153,17 @@ TEST_CASE("views: a staged cell has its indices in the whole array, too") {
     auto const line = make_array<int>(team, 9, halo{.width = 1});
     auto const [first, count] = a.own_box();
     {
-      auto const cells = pgas::stage(a, pgas::write_only);
+      auto const staged = pgas::stage(a, pgas::write_only);
       for (std::size_t i = first[0]; i < first[0] + count[0]; ++i)
-        for (std::size_t j = 0; j < 5; ++j) cells.at(i, j) = static_cast<int>(10 * i + j);
+        for (std::size_t j = 0; j < 5; ++j) staged.at(i, j) = static_cast<int>(10 * i + j);
       auto const on_line = pgas::stage(line, pgas::write_only);
       for (std::size_t i = 0; i < line.local_rows(); ++i)
         on_line.at(line.first_row() + i) = static_cast<int>(i);
     }
-    auto const cells = pgas::stage(a, pgas::read_only);
+    auto const staged = pgas::stage(a, pgas::read_only);
     for (std::size_t i = 0; i < count[0]; ++i)
       for (std::size_t j = 0; j < 5; ++j)
-        require_equal(cells(i, j), static_cast<int>(10 * (first[0] + i) + j), "cell");
+        require_equal(staged(i, j), static_cast<int>(10 * (first[0] + i) + j), "cell");
     auto const on_line = pgas::stage(line, pgas::read_only);
     for (std::size_t i = 0; i < line.local_rows(); ++i)
       require_equal(on_line(i), static_cast<int>(i), "cell of the line");

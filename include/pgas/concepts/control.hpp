@@ -213,4 +213,26 @@ concept control_of_nodes = control<C> && requires(C const& c, rank_t i) {
   { c.leaders() } -> std::convertible_to<group>;
 };
 
+/// The ranks of such a control share a machine's cores. `most_at_once()` is the number of ranks that can run
+/// at the same time, at most `size()`, the same on all ranks. If it is less, each wait may cost a switch
+/// between ranks, and few of them meet at one word.
+template <class C>
+concept control_of_cores = control<C> && requires(C const& c) {
+  { c.most_at_once() } noexcept -> std::same_as<rank_t>;
+};
+
+namespace detail {
+
+/// The number of ranks that can run at the same time, as far as a control knows.
+template <control Control>
+constexpr rank_t most_at_once(Control const& c) noexcept {
+  if constexpr (control_of_cores<Control>) {
+    return c.most_at_once();
+  } else {
+    return c.size();
+  }
+}
+
+}  // namespace detail
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

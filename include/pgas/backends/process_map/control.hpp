@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
@@ -130,6 +131,9 @@ class mapped_control {
 
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
+  /// See control_of_cores.
+  [[nodiscard]] rank_t most_at_once() const noexcept { return std::min(size(), extent_.owner().cores()); }
+
   /// The bell of a word: the next bytes of its line.
   static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
   [[nodiscard]] job const& owner() const noexcept { return extent_.owner(); }
@@ -165,6 +169,6 @@ class mapped_control {
   std::byte* slots_;   ///< the first slot of rank 0
   std::byte* cells_;
 };
-static_assert(control<mapped_control> && roomy_slot<mapped_control::slot_type>);
+static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// and extents. It holds plain numbers and characters only, since ranks may be different programs at
 /// different addresses.
 struct job_block {
-  static constexpr std::uint32_t layout = 0x70670003;  ///< changes whenever this struct does
+  static constexpr std::uint32_t layout = 0x70670004;  ///< changes whenever this struct does
   static constexpr std::size_t max_ranks = 1024;
   static constexpr std::size_t max_extents = 4096;
   static constexpr std::size_t max_entries = 64;
@@ -52,6 +52,7 @@ struct job_block {
 
   std::atomic<std::uint32_t> version{layout};
   std::uint32_t ranks = 0;
+  std::uint32_t cores = 0;  ///< of the machine, as the launcher counted them
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none
 

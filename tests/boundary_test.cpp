@@ -117,6 +117,18 @@ class recording_control {
 };
 static_assert(pgas::mailing_control<recording_control>);
 
+/// The same, where few of the ranks can run at once.
+class crowded_control : public recording_control {
+ public:
+  crowded_control(record& l, rank_t size, rank_t at_once)
+      : recording_control(l, 1, size), at_once_(at_once) {}
+  [[nodiscard]] rank_t most_at_once() const noexcept { return at_once_; }
+
+ private:
+  rank_t at_once_;
+};
+static_assert(pgas::control_of_cores<crowded_control>);
+
 /// A fault of a protocol: it forgets, doubles or delays a call of its boundary.
 enum class fault { none, no_publish, no_refresh, publish_late, publish_twice, refresh_twice, refresh_early };
 
@@ -430,4 +442,21 @@ TEST_CASE("a lock protocol that forgets or doubles a call of its boundary is det
     if (wrong == fault::publish_late && !pgas::target_lock_protocol<Protocol>) return;
     CHECK_MESSAGE(wrong_as_lock<Protocol>(1, 3, wrong) != "", Protocol::name);
   });
+}
+
+TEST_CASE("by_size: of many ranks on few cores each signals once, and on many cores once a round") {
+  using protocol = pgas::sync::by_size<pgas::sync::central_counter, pgas::sync::dissemination, 16>;
+  auto const signals = [](rank_t ranks, rank_t at_once) {
+    record r;
+    crowded_control c(r, ranks, at_once);
+    typename protocol::template on<crowded_control> p(c, {});
+    pgas::no_boundary nothing;
+    p.fence(nothing, "fence");
+    return std::count_if(r.begin(), r.end(), [](std::string const& s) { return s.starts_with("signal"); });
+  };
+  CHECK(signals(64, 2) == 1);
+  CHECK(signals(64, 16) == 1);
+  CHECK(signals(64, 17) == 6);
+  CHECK(signals(64, 64) == 6);
+  CHECK(signals(16, 16) == 1);
 }

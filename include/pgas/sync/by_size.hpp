@@ -5,11 +5,14 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
-/// This fence chooses between two protocols: `Few` up to `most` ranks if words have native
-/// read-modify-writes, as they have on one node, else `Many`.
+/// This fence chooses between two protocols: `Few` if at most `most` ranks can run at once and words have
+/// native read-modify-writes, as they have on one node, else `Many`.
+///
+/// The number that counts is that of the ranks that can be at one word at the same time. If many ranks share
+/// few cores, a fence in rounds costs a switch between ranks for each round of each rank.
 ///
 /// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased`
-/// and `deferred` it is made of other protocols. All ranks of a team have the same size and the same kind of
+/// and `deferred` it is made of other protocols. All ranks of a team have the same size, cores and kind of
 /// words, so they choose alike. Costs one predicted branch a fence, and the words of both.
 template <fence_protocol Few, fence_protocol Many, rank_t most>
 struct by_size {
@@ -25,7 +28,7 @@ struct by_size {
     on(Control& control, control_words first)
         : few_(control, first),
           many_(control, first + Few::words(control.size())),
-          takes_few_(control.size() <= most && is_native(control)) {}
+          takes_few_(detail::most_at_once(control) <= most && is_native(control)) {}
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {

@@ -16,9 +16,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The default fence of a window, and the barrier of teams. Up to 16 ranks one word to which all add is
-/// cheapest, also if ranks share cores. More ranks would queue for that word. Between nodes one rank of each
-/// node speaks for all.
+/// The default fence of a window, and the barrier of teams. Up to 16 ranks at once, one word to which
+/// all add is cheapest, however many ranks share these cores. More would queue for that word. Between nodes
+/// one rank of each node speaks for all.
 using default_fence = sync::by_nodes<sync::by_size<sync::central_counter, sync::dissemination, 16>>;
 
 /// The default protocols of a window. A window that is never locked exclusively pays for its locks in control

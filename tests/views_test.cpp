@@ -118,10 +118,10 @@ TEST_CASE("views: rows of a box, shifted or not, are zipped to a loop over neigh
           for (int k = 0; k < 4; ++k) staged(i, j, k) = 100 * i + 10 * j + k;
     }
     auto const own = own_cells(a);
-    auto inner = own;
-    inner.first[1] = 1;  // the other rows have no neighbour of a value
-    auto const to = pgas::views::rows(b, inner);
-    auto const from = pgas::views::rows(a, shifted(inner, {0, -1, 0}));
+    auto below = own;
+    below.first[1] = 1;  // the other rows have no neighbour of a value
+    auto const to = pgas::views::rows(b, below);
+    auto const from = pgas::views::rows(a, shifted(below, {0, -1, 0}));
     require_equal(static_cast<std::size_t>(ranges::distance(to)), 2 * a.local_rows(), "rows of the box");
     for (std::ptrdiff_t r = 0; r < ranges::distance(to); ++r) {
       require_equal(static_cast<std::size_t>(ranges::distance(from[r])), std::size_t{4}, "cells of a row");
@@ -132,8 +132,8 @@ TEST_CASE("views: rows of a box, shifted or not, are zipped to a loop over neigh
       for (int j = 0; j < 3; ++j)
         for (int k = 0; k < 4; ++k)
           require_equal(result(i, j, k), j == 0 ? 0 : 100 * i + 10 * (j - 1) + k + 1, "cell");
-    inner.end[2] = inner.first[2];
-    require_equal(static_cast<int>(ranges::distance(pgas::views::rows(a, inner))), 0, "rows of no box");
+    below.end[2] = below.first[2];
+    require_equal(static_cast<int>(ranges::distance(pgas::views::rows(a, below))), 0, "rows of no box");
   });
 }
 

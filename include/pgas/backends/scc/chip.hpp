@@ -79,7 +79,7 @@ struct home_words {
   control_words words;
   std::vector<chip_word> all;
   call_records calls;  ///< of collectives, for the oracle
-  root_clocks roots;  ///< for the oracle
+  root_clocks roots;   ///< for the oracle
 };
 
 /// The sections of one mailbox: the place of each sender's section in each receiver's buffer.

@@ -44,7 +44,7 @@ struct chunked_file_header {
 static_assert(transportable<chunked_file_header> && sizeof(chunked_file_header) == 48);
 
 /// The words that hold so many bytes.
-constexpr std::uint64_t words_of_bytes(std::uint64_t bytes) noexcept {
+constexpr std::uint64_t words_of_elements(std::uint64_t bytes) noexcept {
   return bytes / sizeof(std::uint64_t) + (bytes % sizeof(std::uint64_t) != 0 ? 1 : 0);
 }
 
@@ -75,7 +75,7 @@ map_file_failure write_chunked(Map const& map, std::filesystem::path const& path
       for (std::uint64_t const word : to_words(key)) words.push_back(word);
       words.push_back(value.size());
       std::size_t const at = words.size();
-      words.resize(at + words_of_bytes(value.size() * sizeof(T)));
+      words.resize(at + words_of_elements(value.size() * sizeof(T)));
       if (!value.empty())
         std::memcpy(words.data() + at, static_cast<void const*>(value.data()), value.size() * sizeof(T));
       if (words.size() >= chunked_file_header::block_words) end_block();
@@ -126,7 +126,7 @@ template <class Map, class Use>
     elements.resize(static_cast<std::size_t>(count));
     if (bytes != 0) std::memcpy(static_cast<void*>(elements.data()), words.data() + before, bytes);
     use(from_words<Key>(words.data()), typename Map::view_type(elements.data(), elements.size()));
-    words = words.subspan(before + words_of_bytes(bytes));
+    words = words.subspan(before + words_of_elements(bytes));
   }
   return true;
 }

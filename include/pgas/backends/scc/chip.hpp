@@ -16,8 +16,8 @@
 #include <pgas/backends/scc/interrupt_pin.hpp>
 #include <pgas/backends/scc/report.hpp>
 #include <pgas/backends/scc/rooted_order.hpp>
-#include <pgas/backends/scc/site.hpp>
 #include <pgas/platform/checking/error_log.hpp>
+#include <pgas/platform/checking/line_of_calls.hpp>
 #include <pgas/platform/checking/open_buffers.hpp>
 #include <pgas/platform/emulation/bootstrap.hpp>
 #include <pgas/platform/emulation/registry.hpp>
@@ -298,11 +298,11 @@ class chip {
   }
   /// The program's line at a place that the oracle knows.
   [[nodiscard]] std::string line_of(std::uint32_t where) const {
-    return line_of_program(oracle_->known_places.at(where).calls);
+    return line_of_calls(oracle_->known_places.at(where).calls);
   }
   /// Finds the lines of two places at once, for line_of.
   void find_lines(std::uint32_t a, std::uint32_t b) const {
-    find_lines_of_program(oracle_->known_places.at(a).calls, oracle_->known_places.at(b).calls);
+    find_lines_of_calls(oracle_->known_places.at(a).calls, oracle_->known_places.at(b).calls);
   }
   /// The element at an address, or the byte of a part that no window has described.
   [[nodiscard]] std::string describe(system_address at) const {

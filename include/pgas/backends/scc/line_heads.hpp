@@ -53,8 +53,8 @@ class line_heads {
   static constexpr std::size_t chunk_lines = 2048;
   using chunk = std::array<std::uint32_t, chunk_lines>;
 
-  [[nodiscard]] bool is_last(std::uint64_t line) const noexcept {
-    return line / chunk_lines == last_number_ && last_ != nullptr;
+  [[nodiscard]] bool is_last(std::uint64_t number) const noexcept {
+    return number / chunk_lines == last_number_ && last_ != nullptr;
   }
 
   std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;

@@ -12,6 +12,8 @@
 #include <pgas/exchange_halo.hpp>
 #include <pgas/options.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/user_window.hpp>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -89,6 +91,43 @@ TEST_CASE("checked: two ranks that put to one element in one fence are named, wi
                  pgas::fence epoch{w};
                  epoch.put(0, is_right ? static_cast<std::size_t>(team.rank()) : 5, team.rank());
                });
+}
+
+TEST_CASE("checked: two ranks that put to one element of memory that a rank had before are named") {
+  for (auto const how : {pgas::reach::in_place_or_copies, pgas::reach::copies}) {
+    require_race({"the put of rank", "checked_test.cpp:", "element 5 of rank 0's part of window 0"},
+                 [how](auto& team, bool is_right) {
+                   std::vector<int> mine(10, team.rank());
+                   auto w = pgas::make_window(team, std::span(mine), how);
+                   pgas::fence epoch{w};
+                   epoch.put(0, is_right ? static_cast<std::size_t>(team.rank()) : 5, team.rank());
+                   epoch.close();
+                   team.barrier();
+                   if (is_right && team.rank() == 0) require_equal(mine[2], 2, "the put of rank 2");
+                   team.barrier();
+                 });
+  }
+}
+
+TEST_CASE("checked: a get of memory that a rank had before needs order after a put, and an accumulate none") {
+  require_race({"the get of rank 2", "the put of rank 1", "rank 0's part"}, [](auto& team, bool is_right) {
+    std::vector<int> mine(10, 0);
+    std::vector<int> into(10, 0);
+    auto w = pgas::make_window(team, std::span(mine), pgas::reach::in_place_or_copies);
+    pgas::lock_all epoch{w};
+    epoch.accumulate(0, 9, 1);
+    if (team.rank() == 1) epoch.put(0, 0, std::span<int const>(into).first(4));
+    if (is_right) {
+      epoch.flush(0);
+      team.barrier();
+    }
+    if (team.rank() == 2) epoch.get(0, 0, std::span(into).first(9));
+    epoch.flush_all();
+    epoch.close();
+    team.barrier();
+    if (is_right && team.rank() == 0) require_equal(mine[9], 3, "the sum");
+    team.barrier();
+  });
 }
 
 TEST_CASE("checked: an own store needs a fence before another rank gets it") {

@@ -7,6 +7,7 @@
 #include <pgas/backends/checked/mailbox.hpp>
 #include <pgas/backends/checked/schedules.hpp>
 #include <pgas/backends/checked/segment.hpp>
+#include <pgas/backends/checked/user_segment.hpp>
 #include <pgas/coherence/watched.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/setting.hpp>
@@ -21,7 +22,8 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// Two accesses to one byte of a window race if no rule of this library orders them, at least one is a write,
 /// and not both are atomic operations. The checker finds a race also if the accesses happened far apart in
 /// this run. It sees puts, gets, atomic operations, and a rank's own loads and stores by `local()`, `stage`
-/// and views. It does not see private memory, nor windows over memory that the ranks had before.
+/// and views. It does not see private memory. In windows over memory that the ranks had before it sees
+/// transfers, and not a rank's own loads and stores.
 ///
 /// This is a type, since an option would cost every backend a test in the path of each put. A program on
 /// another backend contains none of it. The cost is here: each access is a call and a look at the shadow of
@@ -35,6 +37,7 @@ class checked : public Inner {
   using segment_type = detail::checked_segment<typename Inner::segment_type, Rules>;
   using control_type = detail::checked_control<typename Inner::control_type, Rules>;
   using mailbox_type = detail::checked_mailbox<typename Inner::mailbox_type, Rules>;
+  using user_segment_type = typename detail::checked_user_memory<Inner, Rules>::segment_type;
   using default_coherence = coherence::watched;
   using handle = typename Inner::handle;
 
@@ -78,6 +81,26 @@ class checked : public Inner {
   segment_type attach_segment(handle which, std::size_t own_bytes) const {
     return {Inner::attach_segment(which, own_bytes), checker_, ranks_in_job(),
             checker_->shared().beside(which, checker_->of_job())};
+  }
+  handle reserve_user_segment(std::span<std::size_t const> sizes) const
+    requires user_memory_backend<Inner>
+  {
+    handle const made = Inner::reserve_user_segment(sizes);
+    auto const& shared = checker_->shared();
+    std::uint64_t const logs = detail::checking::completions::bytes(shared.ranks());
+    shared.make_beside(made, logs + detail::shadow_places::bytes(sizes.size()), checker_->of_job());
+    detail::shadow_places(shared.beside(made, checker_->of_job()) + logs, sizes.size())
+        .take(sizes, shared, checker_->of_job());
+    return made;
+  }
+  user_segment_type attach_user_segment(handle which, bytes_out own) const
+    requires user_memory_backend<Inner>
+  {
+    auto const& shared = checker_->shared();
+    auto const ranks = static_cast<std::size_t>(this->size());
+    std::byte* const logs = shared.beside(which, checker_->of_job());
+    detail::shadow_places const places(logs + detail::checking::completions::bytes(shared.ranks()), ranks);
+    return {Inner::attach_user_segment(which, own), checker_, ranks_in_job(), logs, places};
   }
   handle reserve_control(control_words words) const {
     handle const made = Inner::reserve_control(words);

@@ -189,11 +189,28 @@ class memory {
 
   /// Forgets the accesses to bytes of the arena, which one rank has just reserved. Throws errc::no_space.
   void forget(std::uint64_t first, std::uint64_t bytes, job const& of) const {
-    if (first + bytes > arena_bytes) {
+    if (first + bytes > arena_bytes - counts_->lone_shadow) {
       throw error(errc::no_space, of.rank(), "check",
                   "windows of more than " + std::to_string(arena_bytes) +
                       " bytes have no shadow memory; take less, or run without --pgas-check");
     }
+    clear_shadow(first, bytes);
+  }
+  /// Takes shadow for memory outside the arena. Returns its offset, as if the memory were in the arena.
+  [[nodiscard]] std::uint64_t take_shadow(std::uint64_t bytes, job const& of) const {
+    std::uint64_t const whole = (bytes + block_bytes - 1) / block_bytes * block_bytes;
+    spin_lock const hold(counts_->lock, of);
+    if (whole > arena_bytes / 2 - counts_->lone_shadow) {
+      throw error(errc::no_space, of.rank(), "check",
+                  "windows over memory of the program have used up their shadow memory; run without "
+                  "--pgas-check");
+    }
+    counts_->lone_shadow += whole;  // never given back: it has not been used before
+    return arena_bytes - counts_->lone_shadow;
+  }
+
+ private:
+  void clear_shadow(std::uint64_t first, std::uint64_t bytes) const {
     std::uint64_t const begin = first / block_bytes;
     std::uint64_t const end = (first + bytes + block_bytes - 1) / block_bytes;
     // Nodes are not given back one by one: a window that had many is rare, and the job ends.
@@ -201,13 +218,13 @@ class memory {
     clear(reinterpret_cast<std::byte*>(cells_ + begin * granules), (end - begin) * granules * sizeof(cell));
   }
 
- private:
   struct counts {
     alignas(64) std::uint64_t accesses;
     alignas(64) std::uint32_t lock;
     std::uint64_t free_node;
     std::uint64_t used_nodes;
     std::uint64_t used_words;
+    std::uint64_t lone_shadow;  ///< bytes at the end of the arena's shadow, for memory elsewhere
   };
   static constexpr std::uint64_t taken = ~std::uint64_t{0};
 

@@ -31,6 +31,9 @@ class checked_segment : private Inner {
         ends_(std::make_shared<checking::completions>(logs, checker_->shared().ranks(),
                                                       checker_->of_job().rank())) {}
 
+  /// The memory without the checks.
+  [[nodiscard]] Inner unchecked() && noexcept { return static_cast<Inner&&>(*this); }
+
   using Inner::part_bytes;
   using Inner::rank;
   using Inner::size;

@@ -2,9 +2,12 @@
 // The checked backend: right and wrong programs in pairs that differ by one call.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <initializer_list>
 #include <optional>
 #include <pgas/backends/checked.hpp>
@@ -26,6 +29,7 @@
 namespace {
 
 using pgas::errc;
+using pgas_test::require;
 using pgas_test::require_equal;
 using pgas_test::require_error;
 namespace b = pgas::backends;
@@ -81,7 +85,107 @@ class hidden_flag {
   std::atomic<int>* at_;
 };
 
+/// Memory of three ranks. It outlives a rank that a report ends, while others may still put there.
+class parts_of_ranks {
+ public:
+  [[nodiscard]] std::vector<int>& of(pgas::rank_t rank) { return parts_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  std::vector<std::vector<int>> parts_{3, std::vector<int>(10, 0)};
+};
+
+/// Runs body(team, memory of this rank) on three ranks in a process of its own. Returns whether the thread
+/// sanitizer reports a race.
+template <class Body>
+bool sanitizer_reports(Body const& body) {
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::close(STDERR_FILENO);
+    try {
+      parts_of_ranks parts;
+      pgas::run<b::checked<b::thread_map>>(3, [&](auto& team) { body(team, parts.of(team.rank())); });
+      std::exit(0);  // the sanitizer makes it 66 if it has reported
+    } catch (pgas::error const&) {
+      ::_exit(1);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  require(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 66), "the ranks end");
+  return WEXITSTATUS(status) == 66;
+}
+
+/// Requires that the sanitizer reports body(team, memory, false), and nothing for body(team, memory, true).
+template <class Body>
+void require_sanitizer_report(Body const& body) {
+  if (!pgas::detail::has_thread_sanitizer) return;  // these cases are about that build
+  CHECK_FALSE(sanitizer_reports([&](auto& team, std::vector<int>& mine) { body(team, mine, true); }));
+  CHECK(sanitizer_reports([&](auto& team, std::vector<int>& mine) { body(team, mine, false); }));
+}
+
 }  // namespace
+
+TEST_CASE("thread sanitizer: a store to memory that a rank had before races with a put in the same fence") {
+  require_sanitizer_report([](auto& team, std::vector<int>& mine, bool is_right) {
+    auto w = pgas::make_window(team, std::span(mine));
+    pgas::fence epoch{w};
+    epoch.put((team.rank() + 1) % team.size(), 5, 7);
+    if (!is_right) mine[5] = 3;
+    epoch.close();
+    if (is_right) mine[5] = 3;
+    team.barrier();
+  });
+}
+
+TEST_CASE("thread sanitizer: a load of memory that a rank had before needs the wait for a put's signal") {
+  require_sanitizer_report([](auto& team, std::vector<int>& mine, bool is_right) {
+    auto w = pgas::make_window(team, std::span(mine));
+    auto told = pgas::make_signals(w);
+    pgas::lock_all epoch{w};
+    if (team.rank() == 0) {
+      epoch.put(1, 5, 7);
+      epoch.flush(1);
+      told.signal(epoch, 1);
+    } else if (team.rank() == 1) {
+      if (is_right) told.wait({.source = 0});
+      require(mine[5] == 0 || mine[5] == 7, "a value of the element");
+      if (!is_right) told.wait({.source = 0});
+    }
+    epoch.close();
+    team.barrier();
+  });
+}
+
+TEST_CASE("thread sanitizer: a rank that is slow to wait learns no order that its signal does not promise") {
+  require_sanitizer_report([](auto& team, std::vector<int>& mine, bool is_right) {
+    // These are relaxed, so they order nothing. Each run is a process of its own, and begins with false.
+    static std::atomic<bool> will_wait = false;
+    static std::atomic<bool> have_both_come = false;
+    auto const wait_for = [](std::atomic<bool> const& flag) {
+      while (!flag.load(std::memory_order_relaxed)) std::this_thread::yield();
+    };
+    auto w = pgas::make_window(team, std::span(mine));
+    auto told = pgas::make_signals(w);
+    pgas::lock_all epoch{w};
+    if (team.rank() == 0) {
+      wait_for(will_wait);
+      for (int i = 0; i < 2; ++i) {
+        epoch.put(1, static_cast<std::size_t>(i), 7);
+        epoch.flush(1);
+        told.signal(epoch, 1);
+      }
+      have_both_come.store(true, std::memory_order_relaxed);
+    } else if (team.rank() == 1) {
+      will_wait.store(true, std::memory_order_relaxed);
+      wait_for(have_both_come);
+      told.wait({.source = 0}, is_right ? 2 : 1);
+      require_equal(mine[1], 7, "the second put");
+      if (!is_right) told.wait({.source = 0});
+    }
+    epoch.close();
+    team.barrier();
+  });
+}
 
 TEST_CASE("checked: two ranks that put to one element in one fence are named, with both lines") {
   require_race({"the put of rank", "the put of rank",
@@ -95,9 +199,10 @@ TEST_CASE("checked: two ranks that put to one element in one fence are named, wi
 
 TEST_CASE("checked: two ranks that put to one element of memory that a rank had before are named") {
   for (auto const how : {pgas::reach::in_place_or_copies, pgas::reach::copies}) {
+    parts_of_ranks parts;
     require_race({"the put of rank", "checked_test.cpp:", "element 5 of rank 0's part of window 0"},
-                 [how](auto& team, bool is_right) {
-                   std::vector<int> mine(10, team.rank());
+                 [how, &parts](auto& team, bool is_right) {
+                   auto& mine = parts.of(team.rank());
                    auto w = pgas::make_window(team, std::span(mine), how);
                    pgas::fence epoch{w};
                    epoch.put(0, is_right ? static_cast<std::size_t>(team.rank()) : 5, team.rank());
@@ -110,8 +215,9 @@ TEST_CASE("checked: two ranks that put to one element of memory that a rank had 
 }
 
 TEST_CASE("checked: a get of memory that a rank had before needs order after a put, and an accumulate none") {
-  require_race({"the get of rank 2", "the put of rank 1", "rank 0's part"}, [](auto& team, bool is_right) {
-    std::vector<int> mine(10, 0);
+  parts_of_ranks parts;
+  require_race({"the get of rank 2", "the put of rank 1", "rank 0's part"}, [&](auto& team, bool is_right) {
+    auto& mine = parts.of(team.rank());
     std::vector<int> into(10, 0);
     auto w = pgas::make_window(team, std::span(mine), pgas::reach::in_place_or_copies);
     pgas::lock_all epoch{w};

@@ -23,7 +23,8 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// and not both are atomic operations. The checker finds a race also if the accesses happened far apart in
 /// this run. It sees puts, gets, atomic operations, and a rank's own loads and stores by `local()`, `stage`
 /// and views. It does not see private memory. In windows over memory that the ranks had before it sees
-/// transfers, and not a rank's own loads and stores.
+/// transfers, and not a rank's own loads and stores. The thread sanitizer sees these: on threads it is told
+/// the same order.
 ///
 /// This is a type, since an option would cost every backend a test in the path of each put. A program on
 /// another backend contains none of it. The cost is here: each access is a call and a look at the shadow of

@@ -77,12 +77,14 @@ class checker {
   /// This rank has accessed a control word, and learns what its value tells if it acquires.
   void loaded(word_history const& of, bool acquires) {
     accessed();
-    if (acquires) acquire(of.latest());
+    if (acquires) acquire(of, of.latest());
   }
   /// This rank has stored to a control word.
   void stored(word_history const& of, word value, bool releases) {
     accessed();
     auto const now = of.store(value, last_access_);
+    // Also without a release: the knowledge of the value before goes on with this one.
+    hidden_from_sanitizer::tell_release(is_holder() ? of.address_of_holders() : now.address());
     if (!releases || (is_at_element() && Rules::elements())) return;
     release(is_holder() ? now.of_holders() : now.of_all());
   }
@@ -91,11 +93,15 @@ class checker {
   template <class Predicate>
   word ended_wait(word_history const& of, word seen, bool acquires, Predicate&& predicate) {
     auto const taken = Rules::earliest() ? of.earliest(last_access_, predicate) : of.latest();
-    if (acquires) acquire(taken);
+    if (acquires) acquire(of, taken);
     if (!predicate(taken.value())) return accessed(), seen;  // the word has gone on, and its history too
     // A faster rank would have gone on when the value came, so a next wait may find values from then on.
     last_access_ = std::max(last_access_, taken.since());
     return taken.value();
+  }
+  /// Lets what the word's value tells go on with the next one, for the thread sanitizer: this rank learns it.
+  void pass_on(word_history const& of) noexcept {
+    hidden_from_sanitizer::tell_acquire(of.latest().address());
   }
   /// Comes before an access to a control word, and before its lock: a test's delay.
   void pause() noexcept { delays_.pause(); }
@@ -104,10 +110,12 @@ class checker {
   /// Leaves this rank's knowledge at a location or with a message, or takes it over.
   void release(memory::locked_clock const& at) {
     spin_lock const hold(*at.lock, job_);
+    hidden_from_sanitizer::tell_release(at.lock);
     release(at.knowledge);
   }
   void acquire(memory::locked_clock const& at) {
     spin_lock const hold(*at.lock, job_);
+    hidden_from_sanitizer::tell_acquire(at.lock);
     join(mine(), at.knowledge);
   }
 
@@ -208,7 +216,9 @@ class checker {
     join(to, mine());
     ++known_[index(self_)];
   }
-  void acquire(word_history::told const& what) {
+  void acquire(word_history const& of, word_history::told const& what) {
+    hidden_from_sanitizer::tell_acquire(what.address());
+    if (!is_holder()) hidden_from_sanitizer::tell_acquire(of.address_of_holders());
     if (is_at_element() && Rules::elements()) return;
     join(mine(), what.of_all());
     if (!is_holder()) join(mine(), what.of_holders());

@@ -107,6 +107,7 @@ class checked_control : public Inner {
     word change(std::memory_order order, Make&& make) const {
       this->checker_->pause();
       checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->pass_on(this->history_);
       auto const [before, changed] = make();
       this->checker_->loaded(this->history_, acquires(order) && this->rule_.orders());
       if (changed || releases(order))
@@ -138,7 +139,11 @@ class checked_control : public Inner {
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
-    return w.ended_wait(Inner::wait_until(w.inner(), predicate, why), predicate);
+    word const seen = [&] {
+      hidden_from_sanitizer const hidden;
+      return Inner::wait_until(w.inner(), predicate, why);
+    }();
+    return w.ended_wait(seen, predicate);
   }
   template <class Word, std::predicate<word> Predicate>
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
@@ -146,7 +151,10 @@ class checked_control : public Inner {
     std::vector<inner_word> inner;
     inner.reserve(words.size());
     for (auto const& w : words) inner.push_back(w.inner());
-    std::size_t const found = Inner::wait_any(std::span(inner), predicate, why);
+    std::size_t const found = [&] {
+      hidden_from_sanitizer const hidden;
+      return Inner::wait_any(std::span(inner), predicate, why);
+    }();
     static_cast<void>(words[found].ended_wait(0, predicate));
     return found;
   }

@@ -144,6 +144,7 @@ class memory {
 
   /// Enters a place, and returns its number; 0 means "no room".
   [[nodiscard]] std::uint32_t number_of(place const& where) const noexcept {
+    hidden_from_sanitizer const hidden;
     for (std::size_t probe = 0; probe < 64; ++probe) {
       std::size_t const n = (where.hash + probe) % most_places;
       if (n == 0) continue;

@@ -82,8 +82,12 @@ class checked_segment : private Inner {
       return;
     }
     checker_->writes_private(into, kind::get, where);
-    if (!is_copying_) check(kind::get, at, into.size(), where);
-    Inner::get(at, into);
+    if (is_copying_) {
+      get_hidden(at, into);
+    } else {
+      check(kind::get, at, into.size(), where);
+      Inner::get(at, into);
+    }
     if (now_.first == called::get) checker_->buffers().begin_get(number(), at.rank, into, where);
   }
 
@@ -167,7 +171,7 @@ class checked_segment : private Inner {
   // This rank's loads and stores in its own part
 
   [[gnu::noinline]] void load(location at, bytes_out into) {
-    if (is_copying_) return Inner::get(at, into);
+    if (is_copying_) return get_hidden(at, into);
     auto const where = place(__builtin_frame_address(0));
     checker_->reads_private(own(at, into.size()), kind::load, where);
     if (Rules::stages()) check(kind::load, at, into.size(), where);
@@ -228,7 +232,7 @@ class checked_segment : private Inner {
   template <class T, class Op>
   [[gnu::noinline]] T fetch_op(location at, T value, Op op) {
     change(at, std::as_bytes(std::span(&value, 1)), place(__builtin_frame_address(0)));
-    T const before = Inner::template fetch_op<T>(at, value, op);
+    T const before = unsynchronized([&] { return Inner::template fetch_op<T>(at, value, op); });
     if (acquires()) checker_->acquire(clock_of(at));
     return before;
   }
@@ -237,30 +241,44 @@ class checked_segment : private Inner {
     auto const where = place(__builtin_frame_address(0));
     checker_->reads_private(std::as_bytes(values), kind::accumulate, where);
     check(kind::accumulate, at, values.size_bytes(), where);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      Inner::template fetch_op<T>({at.rank, at.offset + i * sizeof(T)}, values[i], op);
+    unsynchronized([&] {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        Inner::template fetch_op<T>({at.rank, at.offset + i * sizeof(T)}, values[i], op);
+    });
   }
   template <class T>
   [[gnu::noinline]] T compare_exchange(location at, T expected, T desired) {
     change(at, std::as_bytes(std::span(&desired, 1)), place(__builtin_frame_address(0)));
-    T const before = Inner::template compare_exchange<T>(at, expected, desired);
+    T const before =
+        unsynchronized([&] { return Inner::template compare_exchange<T>(at, expected, desired); });
     if (acquires()) checker_->acquire(clock_of(at));
     return before;
   }
   template <class T>
   [[gnu::noinline]] T atomic_load(location at) {
     check(kind::atomic_load, at, sizeof(T), place(__builtin_frame_address(0)));
-    T const now = Inner::template atomic_load<T>(at);
+    T const now = unsynchronized([&] { return Inner::template atomic_load<T>(at); });
     if (acquires()) checker_->acquire(clock_of(at));
     return now;
   }
   template <class T>
   [[gnu::noinline]] void atomic_store(location at, T value) {
     change(at, std::as_bytes(std::span(&value, 1)), place(__builtin_frame_address(0)));
-    Inner::template atomic_store<T>(at, value);
+    unsynchronized([&] { Inner::template atomic_store<T>(at, value); });
   }
 
  private:
+  /// Returns make(), whose atomic operations tell the thread sanitizer no order: the checker does.
+  template <class Make>
+  static auto unsynchronized(Make const& make) {
+    hidden_from_sanitizer const hidden(hidden_from_sanitizer::what::synchronization);
+    return make();
+  }
+  /// Gets elements that the program looks at only if they have not changed meanwhile.
+  void get_hidden(location at, bytes_out into) {
+    hidden_from_sanitizer const hidden;
+    Inner::get(at, into);
+  }
   void complete(rank_t target, bool gets_alone) {
     if (Rules::targets()) return checker_->flush(*ends_, to_job(target), gets_alone);
     for (rank_t const any : in_job_) checker_->flush(*ends_, any, gets_alone);

@@ -5,13 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <pgas/platform/checking/hidden_from_sanitizer.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/processor.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
-/// Holds a lock in memory that all ranks share. A rank may die while it holds a lock, so a rank that waits
-/// for long looks whether the job has failed, and then throws.
+/// Holds a lock in memory that all ranks share, hidden from the thread sanitizer. A rank may die while it
+/// holds a lock, so a rank that waits for long looks whether the job has failed, and then throws.
 ///
 /// States: 0 free, 1 held. A rank that finds 0 changes it to 1, and stores 0 at the end. Source: the
 /// test-and-test-and-set lock of Rudolph and Segall 1984.
@@ -33,6 +34,7 @@ class spin_lock {
     }
   }
 
+  hidden_from_sanitizer hidden_;
   std::atomic_ref<std::uint32_t> word_;
 };
 

@@ -30,6 +30,8 @@ class word_history {
     [[nodiscard]] std::uint64_t since() const noexcept { return number(1); }
     /// The knowledge of all releases so far, except for those of shared holders.
     [[nodiscard]] shared_clock of_all() const noexcept { return clock(0); }
+    /// Stands for the knowledge of all releases so far, for the thread sanitizer.
+    [[nodiscard]] void const* address() const noexcept { return at_; }
     /// The knowledge of the releases of shared holders.
     [[nodiscard]] shared_clock of_holders() const noexcept { return clock(ranks_); }
 
@@ -46,6 +48,8 @@ class word_history {
   };
 
   [[nodiscard]] std::uint32_t& lock() const noexcept { return top().lock; }
+  /// Stands for the releases of shared holders, for the thread sanitizer.
+  [[nodiscard]] void const* address_of_holders() const noexcept { return at_; }
   /// The present value.
   [[nodiscard]] told latest() const noexcept { return entry(top().stored); }
   /// The word has got this value. Its knowledge is that of the value before, until the caller adds to it.

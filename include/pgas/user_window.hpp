@@ -65,6 +65,7 @@ void settle_reach(Team const& team, Window const& w, reach how) {
   shake.attach(
       [&] {
         std::vector<std::size_t> sizes;
+        sizes.reserve(static_cast<std::size_t>(team.size()));
         for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(own.part_bytes(rank));
         return members.backend.reserve_segment(sizes);
       },

@@ -246,12 +246,13 @@ class slot_collectives {
                                         slot(rank, slots + 1).load(std::memory_order_relaxed));
     bool const in_full = other.name() == mine.name();
     if (in_full && other.shape() == mine.shape()) {
+      static constexpr std::string_view difference =
+          " calls it with another operation or with elements of another kind; all ranks of a team must fold "
+          "in the same way";
       rank_t const self = backend_->world_rank(control_->rank());
       throw error(errc::mismatch, self, operation,
                   detail::text_of({"rank ", self, " calls ", mine.text(true), " while rank ",
-                                   backend_->world_rank(rank),
-                                   " calls it with another operation or with elements of another kind; all "
-                                   "ranks of a team must fold in the same way"}));
+                                   backend_->world_rank(rank), difference}));
     }
     rank_t const self = backend_->world_rank(control_->rank());
     throw error(errc::mismatch, self, operation,

@@ -43,6 +43,7 @@ enum class part : std::uint8_t {
   puts_last,
   publication,
   stages,
+  calls,
   buffers,
   // orders, by the words that make them
   fences,
@@ -74,6 +75,7 @@ struct mutant {
   static bool puts_last() noexcept { return has(part::puts_last); }
   static bool publication() noexcept { return has(part::publication); }
   static bool stages() noexcept { return has(part::stages); }
+  static bool calls() noexcept { return has(part::calls); }
   static bool buffers() noexcept { return has(part::buffers); }
 
   class control_rule;
@@ -201,11 +203,28 @@ bool reports_elements(part without) {
   return false;
 }
 
+/// The end of two ranks of which one closes a fence and the other one meets it in a barrier.
+pgas::errc end_of_two_calls(part without) {
+  chosen_mutant const now(without);
+  try {
+    pgas::run<mutant_backend>(2, [](auto& team) {
+      auto window = pgas::make_window<int>(team, std::size_t{1});
+      pgas::fence epoch{window};
+      if (team.rank() == 0) team.barrier();
+      epoch.close();
+    });
+  } catch (pgas::error const& e) {
+    return static_cast<pgas::errc>(e.code().value());
+  }
+  return {};
+}
+
 std::string_view name_of(part p) {
-  static constexpr std::array names{
-      "nothing",    "earliest", "holders", "elements",    "atomics",   "locations",   "messages",  "roots",
-      "completion", "targets",  "flush",   "flush_local", "puts_last", "publication", "stages",    "buffers",
-      "fences",     "posts",    "locks",   "signals",     "barriers",  "collectives", "containers"};
+  static constexpr std::array names{"nothing",   "earliest",    "holders",     "elements",    "atomics",
+                                    "locations", "messages",    "roots",       "completion",  "targets",
+                                    "flush",     "flush_local", "puts_last",   "publication", "stages",
+                                    "calls",     "buffers",     "fences",      "posts",       "locks",
+                                    "signals",   "barriers",    "collectives", "containers"};
   static_assert(names.size() == static_cast<std::size_t>(part::last));
   return names[static_cast<std::size_t>(p)];
 }
@@ -343,4 +362,9 @@ TEST_CASE("checked: a search of schedules runs a right program by all seeds, and
   CHECK(runs == 3);
   CHECK_MESSAGE(report.find("found by schedule 3 of 4, whose delays PGAS_SEED=2 makes again") != report.npos,
                 report);
+}
+
+TEST_CASE("checked: without the comparison of calls, a fence against a barrier ends as a deadlock alone") {
+  CHECK(end_of_two_calls(part::none) == pgas::errc::mismatch);
+  CHECK(end_of_two_calls(part::calls) == pgas::errc::deadlock);
 }

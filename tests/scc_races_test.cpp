@@ -458,9 +458,8 @@ TEST_CASE(
 }  // namespace
 
 TEST_CASE("scc: the lines of a report take one start of addr2line, and those of its repetition none") {
-  namespace scc = pgas::detail::scc;
-  auto const first = scc::addresses_of_program(here().calls);
-  auto const second = scc::addresses_of_program(here().calls);
+  auto const first = pgas::detail::addresses_of_calls(here().calls);
+  auto const second = pgas::detail::addresses_of_calls(here().calls);
   REQUIRE(first != second);
   pgas::detail::line_lookup together;
   std::array const both{first, second};

@@ -40,7 +40,7 @@ class staged_array {
         memory_(make(a)),
         data_(memory_.data()),
         copy_pitches_(place_.pitches),
-        first_(a.own_box().first) {
+        first_(first_of(a)) {
     if constexpr (copies_own_cells) {
       copy_pitches_ = detail::dense_pitches(own_);
     } else {
@@ -128,6 +128,14 @@ class staged_array {
       is_in_place, plain_memory,
       std::conditional_t<copies_own_cells, std::vector<value_type>, staged<Mode, window_type>>>;
 
+  /// The first own cell's place in the whole array, if its own cells are a box.
+  static typename Array::index_type first_of(Array const& a) {
+    if constexpr (box_layout<typename Array::layout_type>) {
+      return a.own_box().first;
+    } else {
+      return {};
+    }
+  }
   [[gnu::always_inline]] static memory make(Array const& a) {
     if constexpr (is_in_place) {
       return {a.window().local().data()};

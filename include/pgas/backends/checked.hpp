@@ -41,6 +41,7 @@ class checked : public Inner {
   using user_segment_type = typename detail::checked_user_memory<Inner, Rules>::segment_type;
   using default_coherence = coherence::watched;
   using handle = typename Inner::handle;
+  static constexpr rank_t max_ranks = detail::checking::most_ranks;
 
   /// Launches as Inner does. Throws errc::unsupported if there are too many ranks, or if a launcher starts
   /// them.
@@ -51,10 +52,10 @@ class checked : public Inner {
                   "check: ranks that a launcher starts have no shadow memory in common: start the program "
                   "itself, without pgas-run");
     }
-    if (ranks > detail::checking::most_ranks) {
+    if (ranks > max_ranks) {
       throw error(errc::unsupported, -1,
-                  "check: a checked job has at most " + std::to_string(detail::checking::most_ranks) +
-                      " ranks, not " + std::to_string(ranks) + "; take fewer");
+                  "check: a checked job has at most " + std::to_string(max_ranks) + " ranks, not " +
+                      std::to_string(ranks) + "; take fewer");
     }
     return detail::checking::run_schedules(detail::checking::schedules::chosen(), [&](std::uint64_t seed) {
       auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));

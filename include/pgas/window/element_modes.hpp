@@ -43,7 +43,8 @@ class mode_memory {
 /// part. A rank that combines many holds the part alone if no rank has announced itself; else it asks, and
 /// modifies one by one, too. A program that accumulates only blocks thus runs at the memory's speed. A
 /// program that modifies only single elements pays for one announcement an epoch, and under locks of one part
-/// for one in all. A program that does both loses nothing, since a rank that was asked withdraws at each end.
+/// for one in all. A program that does both loses nothing, since a rank that was asked withdraws at each end;
+/// a rank that has locked a part and then ends no epoch any more keeps others from combining there.
 ///
 /// Words     a cell of the part. Bit 0: a rank combines many. Bit 1: a rank that would combine many asks for
 ///           the part. Above them: the number of ranks that modify one by one.

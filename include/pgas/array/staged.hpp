@@ -114,12 +114,7 @@ class staged_array {
   }
 
  private:
-  /// Plain memory in place needs no handle: it belongs to the array that has it after a move or a swap.
   static constexpr bool is_in_place = Array::is_contiguous;
-  struct no_handle {
-    explicit no_handle(window_type const& /*of*/) noexcept {}
-  };
-  using handle = std::conditional_t<is_in_place && !checks_indices, no_handle, window_type>;
   struct plain_memory {
     element* data_;
     [[nodiscard]] element* data() const noexcept { return data_; }
@@ -216,7 +211,7 @@ class staged_array {
     }
   }
 
-  [[no_unique_address]] handle window_;  ///< its own handle, since the array may be moved or swapped
+  window_type window_;  ///< its own handle, since the array may be moved, swapped or destroyed
   typename Array::index_type own_;
   box_in<dimensions> place_;
   memory memory_;

@@ -127,7 +127,7 @@ void go(Map& map, drawn_steps& steps) {
 /// The places for keys beside those that a map is filled with: insertions take fewer in their row.
 constexpr std::uint64_t places_for(std::uint64_t keys) noexcept { return 2 * keys + 65'536; }
 
-/// Where ranks share cores, a rank waits for its core longer than a step takes, so a sample has many steps.
+/// A sample has many steps: a rank that shares its core waits for it longer than a step takes.
 inline constexpr double map_sample_seconds = 1e-3;
 
 inline row_key map_key(char const* name, std::size_t value_bytes, double per_call = 1) {

@@ -2,6 +2,7 @@
 // Each synchronization protocol, beside the accesses to lines that it needs at least, done by hand: the cost
 // that its column in include/pgas/sync/README.md states.
 #include <climits>
+#include <concepts>
 #include <pgas/pgas.hpp>
 #include <pgas/signals.hpp>
 #include <pgas/sync/bakery.hpp>
@@ -62,7 +63,7 @@ class protocols {
     fence<sync::tournament>(there_and_back());
     fence<sync::master_slave>(there_and_back());
     fence<sync::central_counter>(one_counter());
-    fence<sync::guarded_counter>(guarded_counter());
+    fence<sync::guarded_counter>(one_counter(), guarded_counter());
     fence<pgas::default_fence>(one_counter());
 
     post<sync::match_vector, tells::by_adding, tells::by_adding>();
@@ -133,7 +134,7 @@ class protocols {
     });
   }
 
-  /// The guard is part of the protocol, so it is part of the accesses: a counter alone needs one less line.
+  /// The guard is part of the protocol; a counter alone needs one line less.
   bench::way guarded_counter() {
     auto const lines = take(2);
     return bench::everybody("counter behind a guard",
@@ -148,11 +149,11 @@ class protocols {
   }
 
   template <class Fence>
-  void fence(bench::way const& of_two) {
+  void fence(std::same_as<bench::way> auto const&... of_two) {
     auto const w = window<Fence, sync::match_vector, sync::shared_only>();
     pgas::fence epoch{w};
     auto const ours = bench::everybody("", [&] { epoch.next(); });
-    if (m_.ranks() == 2) return m_.measure(row<Fence>("fence"), {ours, of_two});
+    if (m_.ranks() == 2) return m_.measure(row<Fence>("fence"), {ours, of_two...});
     auto const lines = take(2);
     bench::raw::central_barrier const central{lines.at(0), lines.at(1),
                                               static_cast<std::uint64_t>(m_.ranks())};

@@ -132,7 +132,9 @@ class mapped_control {
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
   /// See control_of_cores.
-  [[nodiscard]] rank_t most_at_once() const noexcept { return std::min(size(), extent_.owner().cores()); }
+  [[nodiscard]] rank_t most_at_once() const noexcept {
+    return std::min(size(), static_cast<rank_t>(owner().block().cores));
+  }
 
   /// The bell of a word: the next bytes of its line.
   static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }

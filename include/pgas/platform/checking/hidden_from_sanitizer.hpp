@@ -68,7 +68,8 @@ class hidden_from_sanitizer {
 #endif
   }
 
-  /// What this thread has done comes before what a thread does that tells an acquire of this address later.
+  /// The accesses of this thread so far come before those of a thread after its later acquire of this
+  /// address.
   static void tell_release([[maybe_unused]] void const* at) noexcept {
 #if defined(PGAS_TELLS_ORDER)
     seen([at] { ::__tsan_release(const_cast<void*>(at)); });  // NOLINT: only the address counts

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <pgas/support/cores.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -98,9 +99,10 @@ struct job_block {
   std::array<entry, max_entries> entries{};
 
   /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the version
-  /// is written, so a job of few ranks touches few of the block's pages.
+  /// and the cores are written, so a job of few ranks touches few of the block's pages.
   static job_block* make_in(void* zeros) noexcept {
     auto* const made = std::launder(static_cast<job_block*>(zeros));
+    made->cores = static_cast<std::uint32_t>(available_cores());
     made->version.store(layout,
                         std::memory_order_relaxed);  // the ranks start later, and see the store by that
     return made;

@@ -21,7 +21,6 @@
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
-#include <pgas/support/cores.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -65,7 +64,6 @@ class job {
     auto memory = job_memory::create(shared_arena);
     auto* const block = job_block::make_in(memory->base());
     block->ranks = static_cast<std::uint32_t>(ranks);
-    block->cores = static_cast<std::uint32_t>(available_cores());
     block->arena_bytes = memory->arena_bytes();
     block->timeout_seconds = timeout;
     return job(std::move(memory), supervisor);
@@ -119,8 +117,6 @@ class job {
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
   /// The wait policy of the job.
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
-  /// The number of cores, the same on all ranks.
-  [[nodiscard]] rank_t cores() const noexcept { return static_cast<rank_t>(block().cores); }
   /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.
   [[nodiscard]] bool shares_cores() const noexcept { return shares_cores_; }
   /// Says so for a job of which only some ranks are on this node.
@@ -397,7 +393,7 @@ class job {
   std::shared_ptr<job_memory> memory_;
   rank_t rank_;
   wait_policy waits_ = wait_policy_from_environment();
-  bool shares_cores_ = size() > cores();
+  bool shares_cores_ = block().ranks > block().cores;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -182,7 +182,7 @@ TEST_CASE("growing map: histories of keys in extents are linearizable while othe
 
 namespace {
 
-/// What a growing part loses: rank 1 fills the part of each rank, and then all ranks look.
+/// The losses of a growing part: rank 1 fills the part of each rank, and then all ranks look.
 struct losses {
   std::size_t of_lookups = 0;     ///< inserted keys that a lookup does not find
   std::size_t of_iterations = 0;  ///< inserted keys that no iteration meets

@@ -14,6 +14,9 @@ LIMITS = [
     (r'checked_memory/.*', 'The bytes of the windows themselves.'),
     (r'checked_.*', 'The same program without the checker. A check looks at the shadow of each byte, which is as large again.'),
     (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
+    (r'.*/SCC, drops/\d+', 'One drop for each part that another rank may have written, counted on paper. '
+     'tests/counts_test.cpp and tests/halo_test.cpp hold it.'),
+    (r'.*/SCC, flushes of a cache/\d+', 'None: writes go past the caches, so no cache is flushed. tests/counts_test.cpp holds it.'),
     (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
     (r'.*/(put_get|user_memory)', 'The same stores, loads and copies by hand, by pointer or by the system\'s copy between processes.'),
     (r'.*/scc|simulat.*|.*(private|words)', 'A size or a speed of ours alone: fewer bytes and more events a second are better, without a bound.'),

@@ -7,7 +7,7 @@ import re
 METHODS = [
     (r'.*/(system calls|instructions)(/\d+)?', 'Counted, not timed: system calls are trapped, and callgrind counts the instructions of '
      'rank 0 while there is nothing to wait for.'),
-    (r'.*/SCC, lines/\d+', 'The emulated chip counts the lines that an epoch moves.'),
+    (r'.*/SCC, (lines|drops|flushes of a cache)/\d+', 'The emulated chip counts the lines that an epoch moves, and what its core forgets.'),
     (r'(put|get|fop|cas|acc)_latency/(fence|post|lock|lock_shared)/\d+', 'Rank 0 opens the epoch, makes the access, and closes it, again '
      'and again. The time is that of the whole epoch.'),
     (r'(put|get|fop|cas|acc)_latency/.*', 'Rank 0 makes the access and completes it, again and again, while the other rank waits in the '

@@ -996,6 +996,8 @@ class EveryRow(unittest.TestCase):
                 if not line.startswith('#'):
                     suite, ranks, name = line.rstrip('\n').split(' ', 2)
                     yield suite, int(ranks), name
+        for header in suites.HEADERS:  # each header by itself, as compile_time.sh names it
+            yield 'compile_time', 2, f"include {header.removeprefix('pgas/')}, g++/compile_time"
 
     def test_each_known_row_has_a_target_or_a_reason_and_a_limit(self):
         for suite, ranks, name in self.names():
@@ -1003,6 +1005,15 @@ class EveryRow(unittest.TestCase):
             with self.subTest(suite=suite, ranks=ranks, name=name):
                 self.assertTrue(target.raw or target.ahead or limits.reason_of(suite, name, ranks))
                 self.assertTrue(limits.limit_of(name))
+
+    def test_each_count_on_the_chip_stands_beside_the_fewest(self):
+        counted = [(n, name) for suite, n, name in self.names() if suite == 'counts' and '/SCC, ' in name]
+        self.assertEqual({name.split(', ')[1].rsplit('/', 1)[0] for _, name in counted}, {'lines', 'drops', 'flushes of a cache'})
+        for ranks, name in counted:
+            self.assertEqual(suites.target_of(name, ranks).raw, 1.0, name)
+        none = {'suite': 'counts', 'row': 'fence', 'mode': 'SCC, flushes of a cache', 'unit': 'flushes', 'ranks': 4}
+        judged = [judge.judge(rounds(many, many, **none) + rounds(0, 0, way='fewest', **none))[0] for many in (0, 1)]
+        self.assertEqual([row['verdict'] for row in judged], ['ok', 'BEHIND'])
 
     def test_each_reason_and_each_limit_is_that_of_a_row(self):
         known = list(self.names())

@@ -321,7 +321,7 @@ TARGETS = [
     Target(r'matmul/.*', raw=1.1, ahead=1),  # by hand nothing is copied
     Target(r'matvec/.*', raw=1, ahead=1),
     Target(r'cg/.*', raw=1, ahead=1),
-    Target(r'.*/SCC, lines/\d+', raw=1.0, ranks=(4, 4)),
+    Target(r'.*/SCC, (lines|drops|flushes of a cache)/\d+', raw=1.0, ranks=(4, 4)),
     Target(r'.*/system calls(/\d+)?', raw=1.0),
     Target(r'program \d of the README .*', raw=1, beside='the target'),
     # Collectives: short ones beside a barrier by hand, long ones beside the bandwidth of copies by hand.

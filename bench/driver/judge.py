@@ -7,6 +7,7 @@ contender, way, round, hand_over: [before, after], others, seconds: [...]}. Ours
 that other programs used at the time.
 """
 
+import math
 from collections import defaultdict
 from dataclasses import asdict
 
@@ -38,11 +39,16 @@ def placement_of(sample):
 
 
 def usual_placement(samples):
-    """The most frequent placement of our samples, or of all samples if none is ours."""
-    counts = defaultdict(int)
+    """The placement with the most rounds of ours, each counted twice if there is one of another library for it.
+    Of all samples, if none is ours."""
+    ours, others, counts = defaultdict(set), defaultdict(set), defaultdict(int)
     for sample in samples:
         place = placement_of(sample)
-        counts[place] += 0 if place == 'moved' else 1000 if sample['contender'] == 'pgas' else 1
+        counts[place] += place != 'moved'
+        if place != 'moved' and not sample['way']:
+            (ours if sample['contender'] == 'pgas' else others)[place].add(sample['round'])
+    for place, rounds in ours.items():
+        counts[place] += 1000 * (len(rounds) + min(len(rounds), len(others[place])))
     return max(counts, key=counts.get)
 
 
@@ -61,12 +67,27 @@ def quotient(a, b):
     return a / b if a and b else (a + 1) / (b + 1)
 
 
+def pairs(over, under):
+    """Pairs of samples of one placement: those of one round, and of two programs also the rest, in their order."""
+    both = sorted(over.keys() & under.keys())
+    made = [(over[number], under[number]) for number in both]
+    if {s['contender'] for s in over.values()} != {s['contender'] for s in under.values()}:
+        made += [(over[a], under[b]) for a, b in zip(sorted(over.keys() - both), sorted(under.keys() - both))]
+    return made
+
+
+def quiet_pairs(over, under):
+    """The pairs of which neither sample was disturbed, if there are enough of them, else all."""
+    calm = pairs(*({n: s for n, s in series.items() if is_quiet(s)} for series in (over, under)))
+    return calm if len(calm) >= suites.ENOUGH else pairs(over, under)
+
+
 def ratios(over, under):
-    """One ratio a round, of samples taken in turns in one process or of the medians of two processes."""
+    """One ratio a pair, of samples taken in turns in one process or of the medians of two processes."""
     values = []
-    for number in quiet(sorted(over.keys() & under.keys()), over, under):
-        a, b = over[number]['seconds'], under[number]['seconds']
-        if over[number]['contender'] == under[number]['contender'] and len(a) == len(b):
+    for one, other in quiet_pairs(over, under):
+        a, b = one['seconds'], other['seconds']
+        if one['contender'] == other['contender'] and len(a) == len(b):
             values.append(spread.median([quotient(x, y) for x, y in zip(a, b)]))
         else:
             values.append(quotient(spread.median(a), spread.median(b)))
@@ -96,6 +117,7 @@ def judge_row(samples, given_target=None, missing=None):
     row['ours'] = asdict(spreads[ours]) if ours in series else None
     row['raw'] = {who[1]: asdict(spreads[who]) for who in raw}
     row['peers'] = {who[0]: asdict(spreads[who]) for who in peers}
+    row['elsewhere'] = sorted({s['contender'] for s in samples} - {'pgas', *row['peers']})  # in other placements alone
     target = suites.target_of(name_of(row), row['ranks'])
     beside = [who for who in raw if who[1] == target.beside] or raw
     row['best_raw'] = min(beside, key=lambda w: spreads[w].median)[1] if raw else None
@@ -147,21 +169,32 @@ def open_sides(row, far):
     sides = set()
     for side, target in (('to_raw', row['target_raw']), ('ahead', row['target_ahead'])):
         ratio = row[side]
+        if target and not ratio and side == 'ahead' and row['ours'] and (row['peers'] or row.get('elsewhere')):
+            sides.add(side)  # no pair yet: they ran in other placements
         if not ratio or not target:
             continue
         limit = target / suites.SAME if side == 'ahead' else target * suites.SAME
         more = (ratio['high'] - ratio['low']) * far
         if ratio['verdict'] == 'noise' or not (ratio['low'] - more > limit or ratio['high'] + more < limit):
             sides.add(side)
-    return sides if far else {side for side in sides if row[side]['verdict'] == 'noise'}
+    return sides if far else {side for side in sides if not row[side] or row[side]['verdict'] == 'noise'}
 
 
-def near_the_best(row):
-    """The other libraries that may be the quickest in a row."""
-    if not row['peers']:
-        return set()
-    best = min(s['median'] for s in row['peers'].values())
-    return {name for name, s in row['peers'].items() if s['p25'] <= NEAR * best}
+def near_the_best(row, near=NEAR, by='p25'):
+    """The other libraries that may be the quickest in a row: those of other placements may be, too."""
+    best = min((s['median'] for s in row['peers'].values()), default=0)
+    return {name for name, s in row['peers'].items() if s[by] <= near * best} | set(row.get('elsewhere', ()))
+
+
+def hope(row, side):
+    """The part of a side's width that lies between its ratio and its target, at most 1. It says how soon more
+    rounds decide: four times as many halve a width."""
+    ratio, target = row[side], row['target_raw'] if side == 'to_raw' else row['target_ahead']
+    if not ratio or ratio['rounds'] < 2 or min(ratio['low'], ratio['ratio']) <= 0:
+        return 1.0
+    limit = target / suites.SAME if side == 'ahead' else target * suites.SAME
+    width = max(math.log(ratio['high'] / ratio['ratio']), math.log(ratio['ratio'] / ratio['low']), 1e-9)
+    return min(1.0, abs(math.log(ratio['ratio'] / limit)) / width)
 
 
 def restate(row, targets, ours_to_raw, peer_to_raw):

@@ -32,6 +32,7 @@ import plots
 import readme
 import runner
 import scale
+import schedule
 import spread
 import suites
 import table
@@ -174,7 +175,8 @@ class Disturbances(unittest.TestCase):
         ours = {n: sample(1e-9, number=n, others=0.5 if n == 3 else 0) for n in range(5)}
         peers = {n: sample(9e-9 if n == 4 else 4e-9, number=n, contender='mpich', others=0.5 if n == 4 else 0)
                  for n in range(5)}
-        self.assertEqual([round(r) for r in judge.ratios(peers, ours)], [4, 4, 4])
+        # The two quiet ones whose own partners were disturbed make a fourth pair.
+        self.assertEqual([round(r) for r in judge.ratios(peers, ours)], [4, 4, 4, 4])
 
     def test_a_contest_waits_for_quiet_and_not_for_ever(self):
         clock = FakeClock()
@@ -277,7 +279,7 @@ class Deciding(unittest.TestCase):
     def row(self, *ours, **peer):
         samples = rounds(*ours) + rounds(*[1e-9] * len(ours), way='store')
         for name, time in peer.items():
-            samples += rounds(*[time] * len(ours), contender=name)
+            samples += rounds(*[time] * len(ours), contender=name)  # a time, or those of one process
         return judge.judge(samples)[0]
 
     def test_a_row_far_from_its_target_is_settled_early_and_one_near_it_is_not(self):
@@ -297,22 +299,88 @@ class Deciding(unittest.TestCase):
     def test_only_peers_that_may_be_the_best_go_on(self):
         self.assertEqual(judge.near_the_best(self.row(1e-9, 1e-9, 1e-9, mpich=3e-9, openmpi=3.2e-9, oshmem=9e-9)), {'mpich', 'openmpi'})
 
-    def test_a_round_leaves_out_what_no_open_verdict_needs(self):
+    def runner_of(self, samples, number=3, **part):
+        """A run that has those samples, with the contest of their program."""
         run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
-        self.assertIsNone(run.open_rows(0))
-        near = [sample(t, number=i, size=64) for i, t in enumerate((1.0e-9, 1.07e-9, 1.0e-9))]
-        run.samples = [*near, *rounds(*[1e-9] * 3, way='memcpy', size=64), *rounds(*[8e-9] * 3, contender='mpich', size=64),
-                       *rounds(*[1e-9] * 3), *rounds(*[1e-9] * 3, way='store')]
-        rows = run.open_rows(3)
-        self.assertEqual(rows, {('micro', 2): {'put_latency/flush/64': set()}})
-        ours, peer = (runner.Entry('micro', suites.Part({}), c, 'program', 2) for c in suites.CONTENDERS[:2])
-        for entry in (ours, peer):
-            for s in run.samples:
-                run.tell(entry, s)
-        self.assertEqual(run.mine(ours, rows['micro', 2]), ['put_latency/flush/64'])
-        self.assertEqual(run.mine(peer, rows['micro', 2]), [])  # only the hand-written side is open
-        other = runner.Entry('micro', suites.Part({}), suites.CONTENDERS[0], 'another', 2)
-        self.assertEqual(run.mine(other, rows['micro', 2]), [])  # it does not have the row
+        run.samples = samples
+        contest = schedule.Contest('micro', suites.Part({'ours': 'bench_micro', 'rma': 'mpi_rma'}, **part), 2, number, rows=2, whole=10)
+        for entry in run.taking_part(contest):
+            for s in samples:
+                if s['contender'] == entry.contender.name:
+                    run.tell(entry, s)
+        return run, contest
+
+    near = [sample(t, number=i, size=64) for i, t in enumerate((1.0e-9, 1.07e-9, 1.0e-9))]
+    two_rows = [*near, *rounds(*[1e-9] * 3, way='memcpy', size=64), *rounds(*[8e-9] * 3, contender='mpich', size=64),
+                *rounds(*[1e-9] * 3), *rounds(*[1e-9] * 3, way='store')]
+
+    def test_a_round_leaves_out_what_no_open_verdict_needs(self):
+        run, contest = self.runner_of(self.two_rows)
+        (name, (row, sides)), = run.open_rows(contest).items()
+        self.assertEqual((name, sides, row['bytes']), ('put_latency/flush/64', {'to_raw'}, 64))
+        entries = {entry.contender.name: entry for entry in run.taking_part(contest)}
+        self.assertEqual(run.mine(entries['pgas'], {name: set()}), [name])
+        self.assertEqual(run.mine(entries['mpich'], {name: set()}), [])  # only the hand-written side is open
+        self.assertEqual(run.mine(entries['openmpi'], {name: {'openmpi'}}), [])  # it does not have the row
+        other = schedule.Contest('micro', suites.Part({'ours': 'another'}), 2, 3)
+        self.assertEqual(run.open_rows(other), {})  # neither has that program
+
+    def test_the_same_program_with_other_arguments_has_other_rows(self):
+        run, contest = self.runner_of(self.two_rows)
+        large = schedule.Contest('micro', suites.Part(contest.part.programs, arguments=('--large',)), 2, 3)
+        self.assertEqual(run.open_rows(large), {})
+
+    def test_after_its_first_round_a_peer_that_is_far_behind_rests(self):
+        first = self.row(1e-9, mpich=[9e-9, 5e-9, 9e-9], openmpi=4e-9, oshmem=30e-9)
+        self.assertIsNone(schedule.peers_needed([first], 0))
+        # The quickest time of mpich may come from a round in which the machine was quiet: it stays.
+        self.assertEqual(schedule.peers_needed([first], 1), {'put_latency/flush/8': {'mpich', 'openmpi'}})
+        self.assertEqual(schedule.peers_needed([self.row(*[1e-9] * 3, openmpi=9e-9)], 2), {})  # it is decided
+        near, = judge.judge(rounds(1e-9, 1.02e-9) + rounds(2.95e-9, 2.95e-9, contender='openmpi'))
+        self.assertEqual(schedule.peers_needed([near], 2), {'put_latency/flush/8': {'openmpi'}})
+
+    def test_a_peer_that_ran_in_another_placement_alone_runs_again(self):
+        row, = judge.judge(rounds(1e-9, 1e-9) + rounds(9e-9, 9e-9, contender='mpich', hand_over=200e-9))
+        self.assertEqual((row['ahead'], row['elsewhere']), (None, ['mpich']))
+        self.assertEqual(judge.open_sides(row, far=False), {'ahead'})
+        self.assertEqual(judge.near_the_best(row), {'mpich'})
+
+    def test_a_pair_of_two_programs_needs_one_placement_and_not_one_round(self):
+        ours = [sample(1e-9, number=n, hand_over=far) for n, far in enumerate((200e-9, 200e-9, 50e-9, 200e-9))]
+        peer = [sample(4e-9, 'mpich', number=n, hand_over=far) for n, far in enumerate((200e-9, 50e-9, 200e-9, 200e-9))]
+        row, = judge.judge(ours + peer)
+        self.assertEqual((row['placement'], row['ahead']['rounds']), ('far', 3))
+        by_hand = [sample(1e-9, way='store', number=n) for n in (4, 5)]
+        self.assertEqual(judge.ratios({n: s for n, s in enumerate(ours)}, {s['round']: s for s in by_hand}), [])
+
+    def test_time_goes_to_the_program_that_may_decide_the_most_in_a_second(self):
+        def contest(whole, **other):
+            return schedule.Contest('s', suites.Part({}, **other), 2, number=3, rows=10, whole=whole)
+
+        def choose(left, *contests, rows=None):
+            found = schedule.choose(contests, lambda c: rows or {'a': (near, {'to_raw'})}, left, 25)
+            return found and contests.index(found[0])
+
+        near = self.row(1.1e-9, 1.3e-9, 1.1e-9)
+        self.assertEqual(choose(100, contest(50), contest(5)), 1)
+        self.assertEqual(choose(5, contest(50), contest(5, rounds=3)), None)  # the one is too dear, the other has had its rounds
+        turns = contest(5)
+        turns.again = [2.0] * 20  # it has had many turns
+        self.assertEqual(choose(100, contest(50), turns), 0)
+
+    def test_a_row_that_more_rounds_decide_soon_has_more_hope(self):
+        at, off = self.row(1.12e-9, 1.2e-9, 1.1e-9), self.row(1.05e-9, 1.2e-9, 1.0e-9)
+        self.assertLess(judge.hope(at, 'to_raw'), judge.hope(off, 'to_raw'))
+        self.assertEqual(judge.hope(self.row(1.1e-9), 'to_raw'), 1)
+
+    def test_rows_without_a_verdict_come_last_and_have_their_time_kept(self):
+        run = runner.Runner('', '', suites.FULL, ['compile_time'], Progress(60, io.StringIO()))
+        last = [c for c in run.contests if c.part.last]
+        self.assertEqual(len(last) + 4 * len(suites.COMPILERS), len(run.contests))
+        for contest in run.contests:
+            contest.number, contest.whole = 0 if contest.part.last else 2, 3.0
+        self.assertEqual(run.kept(), 1 + 3 * len(last))
+        self.assertFalse(any(c.may_go_on(25) for c in last))
 
     def test_few_of_many_noisy_rows_stay_open_in_the_same_time(self):
         """A model of a run: 60 rows whose true ratios lie 3 to 40 % from the target, and noise of 12 % a round."""
@@ -332,7 +400,7 @@ class Deciding(unittest.TestCase):
             return [(judge.judge(samples[n])[0]['verdict'], true > 1.1 * suites.SAME) for n, true in rows]
 
         def is_open(number, samples):
-            return number < runner.SURE_FROM or bool(judge.open_sides(judge.judge(samples)[0], far=number < suites.FULL.fewest_rounds))
+            return number < schedule.SURE_FROM or bool(judge.open_sides(judge.judge(samples)[0], far=number < suites.FULL.fewest_rounds))
 
         old = run(60 * 8, lambda number, samples: number < 8)
         new = run(60 * 8, is_open)

@@ -10,15 +10,12 @@ import counting
 import judge
 import launch
 import machine
+import schedule
 import suites
 
 
 # The number of restarts of a program in one turn, after it has crashed or hung in a row.
 MOST_RESTARTS = 5
-# The number of rounds that measure all rows.
-SURE_FROM = 3
-# A row that is measured alone or among few has so many times the usual time.
-LONGER = 2
 
 
 @dataclass(frozen=True)
@@ -89,63 +86,80 @@ class Runner:
         self.notes = {}  # (program, contender, ranks, what) -> a line about a program that is missing, crashed or hung
         self.costs = {}  # (suite, contender, ranks) -> seconds
         self.failures = {}  # (program, contender, ranks) -> failures outside of any row
-        self.told = {}  # (program, contender, ranks) -> the names of its rows
+        self.told = {}  # (program, contender, ranks), arguments -> the names of its rows
         self.breakdowns = {}  # ((program, contender, ranks), row) -> crashes and hangs in it
-        self.parts = suites.parts_of(names, effort.quick)
+        self.contests = schedule.contests_of(suites.parts_of(names, effort.quick))
+        self.judged = {}  # (suite, ranks) -> the number of its samples at that time, and its rows
 
     def run(self):
-        """Runs all rounds, as long as time permits and a verdict is open."""
-        longest = 0.0
-        for number in range(self.effort.most_rounds):
-            if self.progress.left() < (longest if number >= self.effort.fewest_rounds else 1):
-                break
-            only = self.open_rows(number)
-            if only is not None and not only:
-                break
-            before = self.progress.elapsed()
-            self.round(number, only)
-            longest = max(longest, self.progress.elapsed() - before) if only is None else \
-                self.progress.elapsed() - before
+        """Measures all rows in a few rounds. Then those with an open verdict go on as long as time permits, but for
+        the time of parts that come last."""
+        for number in range(schedule.SURE_FROM):
+            for contest in self.contests:
+                if number < contest.sure_from() and not contest.part.last:
+                    self.whole(contest)
+        self.settle(self.kept())
+        for contest in self.contests:
+            if contest.part.last:
+                self.whole(contest)
+        self.settle(1)
         return self.samples
+
+    def kept(self):
+        """The seconds to keep for parts that come last: for each as much as the cheapest of its style took."""
+        seconds = 1.0
+        for last in self.contests:
+            if last.part.last:
+                seconds += min((c.whole for c in self.contests if c.part.style == last.part.style and c.number), default=0)
+        return seconds
+
+    def settle(self, kept):
+        """Measures rows with an open verdict until all are decided, or until so many seconds are left."""
+        while chosen := schedule.choose(self.contests, self.open_rows, self.progress.left() - kept, self.effort.most_rounds):
+            contest, rows = chosen
+            beside = {name: judge.near_the_best(row) if 'ahead' in sides else set() for name, (row, sides) in rows.items()}
+            contest.again.append(self.contest(contest, beside, beside, longer=True))
+
+    def whole(self, contest):
+        """Measures all rows of ours, and of other libraries those that verdicts need."""
+        beside = schedule.peers_needed(self.rows_of(contest), contest.number)
+        contest.whole = self.contest(contest, None, beside)
+        contest.rows = max(1, len(self.told_by_ours(contest)))
 
     def longest(self, how_many):
         """The most expensive parts of the run, in words."""
         most = sorted(self.costs.items(), key=lambda item: -item[1])[:how_many]
         return ', '.join(f'{suite} {name} {ranks} ranks {seconds:.0f} s' for (suite, name, ranks), seconds in most)
 
-    def round(self, number, only):
-        for suite, part in self.parts:
-            if part.rounds and number >= part.rounds:
-                continue
-            for ranks in part.ranks:
-                names = None
-                if only is not None:
-                    names = only.get((suite, ranks))
-                    if not names:
-                        continue
-                self.contest(number, suite, part, ranks, names)
+    def taking_part(self, contest):
+        """Ours and each peer, in turns: another one begins each round."""
+        entries = [entry_of(contest, c) for c in suites.CONTENDERS if c.family in contest.part.programs]
+        turn = contest.number % max(1, len(entries))
+        return entries[turn:] + entries[:turn]
 
-    def contest(self, number, suite, part, ranks, names):
-        """Runs ours and each peer, one after the other, beginning with another one in each round."""
-        taking_part = [c for c in suites.CONTENDERS if c.family in part.programs]
-        turn = number % len(taking_part)
-        if part.is_timed():
+    def contest(self, contest, ours, peers, longer=False):
+        """Runs ours and each peer, one after the other, and returns the seconds without those of waiting. `ours` and
+        `peers`: {name: the other libraries that its verdict needs}, or None for all rows."""
+        if contest.part.is_timed():
             self.quiet.wait(self.progress)
-        for contender in taking_part[turn:] + taking_part[:turn]:
-            entry = Entry(suite, part, contender, part.programs[contender.family] + contender.build, ranks)
-            wanted = None if names is None else self.mine(entry, names)
+        started = self.progress.elapsed()
+        for entry in self.taking_part(contest):
+            only = peers if entry.contender.kind == 'peer' else ours
+            wanted = None if only is None else self.mine(entry, only)
             if wanted == []:
                 continue
-            self.progress.step(number, f'{suite}, {contender.name}, {ranks} ranks')
-            self.go_on(number, entry, wanted)
+            self.progress.step(contest.number, f'{entry.suite}, {entry.contender.name}, {entry.ranks} ranks')
+            self.go_on(contest.number, entry, wanted, longer)
+        contest.number += 1
+        return self.progress.elapsed() - started
 
-    def go_on(self, number, entry, names):
+    def go_on(self, number, entry, names, longer=False):
         """Runs a program. If it breaks down in a row, runs it again with the rows after that one."""
         after = ''
         for _ in range(MOST_RESTARTS):
             if self.failures.get(entry.key(), 0) >= 2 or self.progress.left() <= 0:
                 return
-            outcome = self.start(entry, names, after)
+            outcome = self.start(entry, names, after, longer)
             cost = (entry.suite, entry.contender.name, entry.ranks)
             self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
             story = self.take(number, entry, outcome)
@@ -153,9 +167,9 @@ class Runner:
                 return
             after = story.last
 
-    def start(self, entry, names, after):
+    def start(self, entry, names, after, longer=False):
         with launch.shared_memory_file() as shared:
-            command = self.command(entry, shared.name, names, after)
+            command = self.command(entry, shared.name, names, after, longer)
             if not command:
                 return launch.Outcome(trouble='is not installed')
             if entry.part.style == 'counts':
@@ -166,7 +180,7 @@ class Runner:
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
                               self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
 
-    def command(self, entry, shared, names, after):
+    def command(self, entry, shared, names, after, longer=False):
         contender, part = entry.contender, entry.part
         path = os.path.join(self.build, 'bench', entry.program)
         if part.style == 'script':
@@ -179,7 +193,7 @@ class Runner:
         command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
             row_seconds = min(self.effort.row_seconds, part.row_seconds or self.effort.row_seconds)
-            row_seconds *= LONGER if names is not None else 1
+            row_seconds *= schedule.LONGER if longer else 1
             command += ['--ranks', str(entry.ranks), '--row-seconds', str(row_seconds), '--shared', shared]
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]
@@ -228,7 +242,7 @@ class Runner:
         return story
 
     def tell(self, entry, sample):
-        self.told.setdefault(entry.key(), set()).add(judge.name_of(sample))
+        self.told.setdefault((entry.key(), entry.part.arguments), set()).add(judge.name_of(sample))
 
     def blame(self, entry, story, trouble):
         """Blames a breakdown on the row in which it happened, or on the program if it happened outside of any
@@ -250,25 +264,47 @@ class Runner:
             'type': 'note', 'suite': entry.suite, 'contender': entry.contender.name, 'ranks': entry.ranks,
             'what': what, 'why': why})
 
-    def open_rows(self, number):
-        """The rows that this round measures: (suite, ranks) -> {name: contenders beside ours}. None: all rows.
-        The first rounds measure all. Up to `fewest_rounds`, rows are left out whose ratios are far from their
-        targets, and rows without a target. Then only those rows go on whose verdict is open."""
-        if number < SURE_FROM:
-            return None
-        rows = {}
-        for row in judge.judge(self.samples):
-            sides = judge.open_sides(row, far=number < self.effort.fewest_rounds)
-            if sides:
-                beside = judge.near_the_best(row) if 'ahead' in sides else set()
-                rows.setdefault((row['suite'], row['ranks']), {})[judge.name_of(row)] = beside
-        return rows
+    def rows_of(self, contest):
+        """The rows of a suite for that number of ranks, judged as of now."""
+        where = contest.suite, contest.ranks
+        samples = [s for s in self.samples if (s['suite'], s['ranks']) == where]
+        if self.judged.get(where, (None,))[0] != len(samples):
+            self.judged[where] = len(samples), judge.judge(samples)
+        return self.judged[where][1]
+
+    def told_by_ours(self, contest):
+        """The rows of ours in this part: (the number of a setting, its name)."""
+        return {(n, name) for n, entry in enumerate(self.taking_part(contest)) if entry.contender.kind != 'peer'
+                for name in self.told_by(entry)}
+
+    def open_rows(self, contest):
+        """{name: (row, open sides)} of the rows of this part whose verdict is open. While few rounds are there, a
+        verdict also counts as open if the ratio is near the target."""
+        entries = [entry for entry in self.taking_part(contest) if entry.contender.kind != 'peer']
+        found = {}
+        for row in self.rows_of(contest):
+            sides = judge.open_sides(row, far=contest.number < self.effort.fewest_rounds)
+            name = judge.name_of(row)
+            if sides and any(self.mine(entry, {name: ()}) for entry in entries):
+                found[name] = row, sides
+        return found
+
+    def told_by(self, entry):
+        return self.told.get((entry.key(), entry.part.arguments), set())
 
     def mine(self, entry, rows):
-        """The names of those rows that this program has, and whose verdict needs it."""
-        told = self.told.get(entry.key(), set())
-        needed = [name for name, beside in rows.items() if entry.contender.kind != 'peer' or entry.contender.name in beside]
-        return [name for name in names_in(entry.contender, needed) if name in told]
+        """The names of those rows that this program has, and whose verdict needs it. One that has broken down once
+        in a row tries it again."""
+        is_peer = entry.contender.kind == 'peer'
+        needed = [name for name, beside in rows.items() if not is_peer or entry.contender.name in beside]
+        found = [name for name in names_in(entry.contender, needed) if name in self.told_by(entry)]
+        once = [row for (key, row), times in self.breakdowns.items() if key == entry.key() and times == 1] if is_peer else []
+        return found + [name for name in once if name in rows and name not in found]
+
+
+def entry_of(contest, contender):
+    """The program of a contender in a contest."""
+    return Entry(contest.suite, contest.part, contender, contest.part.programs[contender.family] + contender.build, contest.ranks)
 
 
 def names_in(contender, names):

@@ -108,6 +108,7 @@ class Part:
     full_only: bool = False
     rounds: int = 0  # at most; 0: as many as time permits
     arguments: tuple = ()
+    last: bool = False  # runs once, after all verdicts: its rows have none
     slow: bool = False  # a row may take as long as another whole program
     agents: int = 0  # processes beside the ranks
     row_seconds: float = 0  # at most, of a row; 0: as of the others
@@ -151,11 +152,11 @@ SUITES = {
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(4, 8)),
         Part({'ours': 'bench_sync', 'rma': 'mpi_sync', 'shmem': 'shmem_sync'}, ranks=(16,), full_only=True),
         # Growth on two cores: ours and by hand alone, since some libraries' barriers take seconds there.
-        Part({'ours': 'bench_sync'}, ranks=(32, 64), rounds=2, row_seconds=0.03, seconds=4, full_only=True, arguments=only(
+        Part({'ours': 'bench_sync'}, ranks=(32, 64), rounds=6, row_seconds=0.03, seconds=4, full_only=True, arguments=only(
             'barrier', 'fence', 'pscw')),
         Part({'ours': 'bench_protocols'}),
         Part({'ours': 'bench_protocols'}, ranks=(4,), full_only=True),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=3, full_only=True,
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=8, full_only=True,
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
     ],
@@ -167,7 +168,7 @@ SUITES = {
     ],
     'kernels': [
         Part({'ours': 'bench_heat', 'openmp': 'openmp_heat', 'rma': 'mpi_heat', 'two_sided': 'mpi_heat_two_sided'}),
-        Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, rounds=5),
+        Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True),
         Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=3),  # shows the gain of the second core
         Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_kernels',
               'two_sided': 'mpi_kernels_two_sided'}),
@@ -229,15 +230,15 @@ SUITES = {
         Part({'ours': 'bench_scale'}, ranks=(4096, 16384, 65536), style='scale', rounds=1, full_only=True),
     ],
     'compile_time': [
-        Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
+        Part({'ours': 'compile_time.sh'}, style='script',
              arguments=('--header', header, '--target', str(ratio), '{root}/include', compiler))
         for header, ratio in ENTRANCES.items() for compiler in COMPILERS
     ] + [
-        Part({'ours': 'compile_time.sh'}, style='script', rounds=3,
+        Part({'ours': 'compile_time.sh'}, style='script',
              arguments=('--program', number, '--level', level, '--target', str(seconds), '{root}/include', compiler))
         for number, level, seconds in USERS_PROGRAMS for compiler in COMPILERS
     ] + [
-        Part({'ours': 'compile_time.sh'}, style='script', rounds=1, full_only=True,
+        Part({'ours': 'compile_time.sh'}, style='script', rounds=1, full_only=True, last=True,
              arguments=('--header', header, '{root}/include', compiler))
         for header in HEADERS if header not in ENTRANCES for compiler in COMPILERS
     ],

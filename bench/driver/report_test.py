@@ -379,8 +379,25 @@ class Deciding(unittest.TestCase):
         self.assertEqual(len(last) + 4 * len(suites.COMPILERS), len(run.contests))
         for contest in run.contests:
             contest.number, contest.whole = 0 if contest.part.last else 2, 3.0
-        self.assertEqual(run.kept(), 1 + 3 * len(last))
+        self.assertEqual(run.kept(), 1 + 3 * len(last) / runner.CORES)
         self.assertFalse(any(c.may_go_on(25) for c in last))
+
+    def test_a_whole_run_gives_each_program_its_rounds_and_ends_with_those_that_come_last(self):
+        def compiled(entry, *_):
+            began.append(entry.part.arguments[1])
+            row = {'type': 'row', 'row': ' '.join(entry.part.arguments), 'program': 'compile_time', 'ours_s': {'median': 1.9},
+                   'baselines': {'headers of others': {'median': 1}}, 'target': float(entry.part.arguments[3])}
+            return launch.Outcome(lines=[row], seconds=3)
+
+        began, parts = [], [suites.Part({'ours': 'compile_time.sh'}, style='script', arguments=('--header', name, '--target', '2'), **other)
+                            for name, other in (('a', {}), ('b', {'last': True, 'rounds': 1}), ('c', {}))]
+        run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
+        run.contests = schedule.contests_of([('compile_time', part) for part in parts])
+        run.quiet.look = lambda: 0
+        with unittest.mock.patch.object(run, 'start', compiled):
+            run.run()
+        self.assertEqual(began, ['a', 'c', 'a', 'c', 'b'])  # both are decided after two rounds of processor time
+        self.assertEqual([r['verdict'] for r in judge.judge(run.samples)], ['noise', 'ok', 'ok'])
 
     def test_few_of_many_noisy_rows_stay_open_in_the_same_time(self):
         """A model of a run: 60 rows whose true ratios lie 3 to 40 % from the target, and noise of 12 % a round."""

@@ -2,6 +2,7 @@
 """Runs the programs of the suites in turns, round by round, until the ratios are narrow or the time is
 over."""
 
+import concurrent.futures
 import os
 import shutil
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import suites
 
 # The number of restarts of a program in one turn, after it has crashed or hung in a row.
 MOST_RESTARTS = 5
+CORES = os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -99,19 +101,31 @@ class Runner:
                 if number < contest.sure_from() and not contest.part.last:
                     self.whole(contest)
         self.settle(self.kept())
-        for contest in self.contests:
-            if contest.part.last:
-                self.whole(contest)
+        self.last()
         self.settle(1)
         return self.samples
 
     def kept(self):
         """The seconds to keep for parts that come last: for each as much as the cheapest of its style took."""
-        seconds = 1.0
+        seconds = 0.0
         for last in self.contests:
             if last.part.last:
                 seconds += min((c.whole for c in self.contests if c.part.style == last.part.style and c.number), default=0)
-        return seconds
+        return 1 + seconds / CORES
+
+    def last(self):
+        """Runs the parts that come last, one on each core: they tell processor time, and nothing judges them."""
+        entries = [entry for contest in self.contests if contest.part.last for entry in self.taking_part(contest)]
+
+        def start(entry):
+            return self.start(entry, None, '') if self.progress.left() > 0 else None
+
+        with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+            for entry, outcome in zip(entries, pool.map(start, entries)):
+                self.progress.step(None, f'{entry.suite}, {entry.ranks} ranks')
+                if outcome:
+                    outcome.others = 0  # the other one is ours
+                    self.keep(0, entry, outcome)
 
     def settle(self, kept):
         """Measures rows with an open verdict until all are decided, or until so many seconds are left."""
@@ -160,12 +174,16 @@ class Runner:
             if self.failures.get(entry.key(), 0) >= 2 or self.progress.left() <= 0:
                 return
             outcome = self.start(entry, names, after, longer)
-            cost = (entry.suite, entry.contender.name, entry.ranks)
-            self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
-            story = self.take(number, entry, outcome)
+            story = self.keep(number, entry, outcome)
             if not outcome.trouble or story.ended or story.last in ('', after):
                 return
             after = story.last
+
+    def keep(self, number, entry, outcome):
+        """Takes the output of a program, and counts its time."""
+        cost = (entry.suite, entry.contender.name, entry.ranks)
+        self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
+        return self.take(number, entry, outcome)
 
     def start(self, entry, names, after, longer=False):
         with launch.shared_memory_file() as shared:
@@ -187,7 +205,7 @@ class Runner:
             path = os.path.join(self.root, 'bench', entry.program)
         if not os.path.exists(path) or (contender.launch and not shutil.which(contender.launch[0])):
             return None
-        yields = '1' if entry.ranks > (os.cpu_count() or 1) else '0'
+        yields = '1' if entry.ranks > CORES else '0'
         numbers = {'ranks': entry.ranks, 'processes': entry.ranks + part.agents, 'yield': yields}
         command = [word.format(**numbers) for word in contender.launch] + [path]
         command += [word.format(root=self.root) for word in part.arguments]

@@ -50,7 +50,8 @@ def arguments():
     parser.add_argument('--out', default=os.path.join(ROOT, 'bench-results'), metavar='DIRECTORY',
                         help='the directory of results (bench-results)')
     parser.add_argument('--compare', nargs='+', metavar='RUN',
-                        help='list the changes beyond noise from run to run (directories or rows.jsonl, the oldest first)')
+                        help='list the changes beyond noise from run to run (directories or rows.jsonl, the oldest first); 1 if '
+                             'something became slower')
     parser.add_argument('--history', nargs='*', default=[], metavar='RUN',
                         help='take these runs, too, into the history of the page')
     parser.add_argument('--why', metavar='ROW',
@@ -192,7 +193,9 @@ def main():
     if given.why:
         print('\n'.join(why.lines(given.why, BUILD)))
     elif given.compare:
-        print('\n'.join(compare.over([Results.read(path) for path in given.compare])))
+        runs = [Results.read(path) for path in given.compare]
+        print('\n'.join(compare.over(runs)))
+        return int(compare.is_slower(runs))
     elif given.readme is not None:
         results = Results.read(given.out)
         for path in given.readme or documents_for(results):

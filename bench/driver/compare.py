@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds the changes between two runs that exceed the noise."""
+"""Finds what became quicker and what slower from run to run, beyond noise.
 
-from collections import defaultdict
+A row's change is its time in the newer run over that in the older one, of rounds in one placement. It counts if all
+rounds of one run, or with six and more the intervals of their medians, lie apart by more than 5 %. A row with code by hand
+is divided by that code, too, pair by pair: only what remains is ours, since the machine's change is in both.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 import judge
 import spread
@@ -9,17 +15,50 @@ import words
 
 # A smaller change is not worth a look, even if it is certain.
 SMALLEST = 1.05
+# With fewer rounds in a run, a change of a time is not told: two of each lie apart by chance in one row of three.
+FEWEST = 3
+# With so many rounds, the gap between two runs is also at least so large a part of the spread in each.
+PART_OF_SPREAD = {2: 1, 3: 1, 4: 0.5}
+# Of all pairs of rounds, at least so many differ that way: a time with two modes has few that do.
+MOST_PAIRS = 0.9
+# Samples are disturbed in more than this part: without code by hand, the change may be the other programs'.
+BUSY = 0.5
+TIMES = ('s', 'B/s', 'op/s')
+ORDER = ('slower', 'doubtful', 'quicker', 'same', 'too few rounds')
 
 
-def by_round(samples, contender, way):
-    """For each row and placement, one median a round; of quiet rounds only, if there are enough."""
-    groups = defaultdict(dict)
+@dataclass(frozen=True)
+class Change:
+    """One row in two runs."""
+
+    key: tuple
+    placement: str
+    ratio: spread.Interval  # new / old
+    ours: spread.Interval  # the same over the code by hand, or the ratio itself
+    machine: float  # the change of the code by hand; 0: there is none
+    said: str  # one of ORDER
+    unit: str
+    old: float
+    new: float
+
+    def title(self):
+        _, row, mode, size, _ = self.key
+        return words.title({'row': row, 'mode': mode, 'bytes': size})
+
+
+def series_of(samples):
+    """{(contender, way)}[key, placement] -> {round: sample}."""
+    groups = defaultdict(lambda: defaultdict(dict))
     for sample in samples:
         place = judge.placement_of(sample)
-        if (sample['contender'], sample['way']) == (contender, way) and place != 'moved':
-            groups[judge.key_of(sample), place][sample['round']] = sample
-    return {where: [spread.median(rounds[number]['seconds']) for number in judge.quiet(rounds, rounds)]
-            for where, rounds in groups.items()}
+        if place != 'moved':
+            groups[sample['contender'], sample['way']][judge.key_of(sample), place][sample['round']] = sample
+    return groups
+
+
+def medians(rounds):
+    """One median a round; of quiet rounds only, if there are enough."""
+    return [spread.median(rounds[number]['seconds']) for number in judge.quiet(rounds, rounds)]
 
 
 def change(old, new):
@@ -33,56 +72,150 @@ def change(old, new):
     return spread.Interval(ratio, b.low / a.high, b.high / a.low, min(a.count, b.count))
 
 
-def beyond_noise(ratio):
-    return ratio.low > SMALLEST or ratio.high < 1 / SMALLEST
+def asked_for(old, new):
+    """The factor that a change must exceed: more where few rounds of a run differ much."""
+    part = PART_OF_SPREAD.get(min(len(old), len(new)), 0)
+    return max(SMALLEST, *(judge.quotient(max(values), min(values)) ** part for values in (old, new)))
 
 
-def raw_way(rows, key):
-    for row in rows:
-        if judge.key_of(row) == key:
-            return row['best_raw']
-    return None
+def pairs_that_differ(old, new, slower):
+    """The share of all pairs of rounds in which the newer run is slower, or quicker."""
+    more = [judge.quotient(b, a) if slower else judge.quotient(a, b) for a in old for b in new]
+    return sum(factor > SMALLEST for factor in more) / len(more)
+
+
+def beyond_noise(ratio, factor=SMALLEST):
+    return ratio.low > factor or ratio.high < 1 / factor
+
+
+def raw_ways(rows):
+    return {judge.key_of(row): row['best_raw'] for row in rows}
+
+
+def verdict(old, new, ratio, is_timed):
+    """What the values of two runs say, without a look at the code by hand."""
+    if is_timed and min(len(old), len(new)) < FEWEST:
+        return 'too few rounds'
+    if not beyond_noise(ratio, asked_for(old, new)) or pairs_that_differ(old, new, ratio.middle > 1) < MOST_PAIRS:
+        return 'same'
+    return 'slower' if ratio.middle > 1 else 'quicker'
 
 
 def compare(old, new):
-    """[(key, placement, ratio of ours, ratio of the machine's own time or None)], the largest slowdown
-    first."""
-    before, after = by_round(old.samples, 'pgas', ''), by_round(new.samples, 'pgas', '')
-    changed = []
-    for where in before.keys() & after.keys():
-        ratio = change(before[where], after[where])
-        if not beyond_noise(ratio):
-            continue
-        way = raw_way(old.rows, where[0])
-        machine = None
-        if way is not None:
-            a = by_round(old.samples, 'pgas', way).get(where)
-            b = by_round(new.samples, 'pgas', way).get(where)
-            machine = judge.quotient(spread.median(b), spread.median(a)) if a and b else None
-        # A slowdown that the hand-written code shares is not ours.
-        if machine and not beyond_noise(spread.Interval(0, ratio.low / machine, ratio.high / machine, ratio.count)):
-            continue
-        changed.append((where[0], where[1], ratio, machine))
-    return sorted(changed, key=lambda c: -c[2].middle), len(before.keys() & after.keys())
+    """The Change of each row that both runs have in one placement, the largest slowdown first."""
+    units = {judge.key_of(row): row['unit'] for row in new.rows}
+    busy = {judge.key_of(row) for run in (old, new) for row in run.rows if row.get('disturbed', 0) > BUSY}
+    before, after, ways = series_of(old.samples), series_of(new.samples), raw_ways(old.rows)
+    found = []
+    for where in before['pgas', ''].keys() & after['pgas', ''].keys():
+        key, place = where
+        a, b = (medians(runs['pgas', ''][where]) for runs in (before, after))
+        is_timed = units.get(key, 's') in TIMES
+        ratio = change(a, b)
+        said, net, machine = verdict(a, b, ratio, is_timed), ratio, 0.0
+        by_hand = [runs['pgas', ways.get(key)].get(where) for runs in (before, after)]
+        if ways.get(key) and all(by_hand):
+            machine = judge.quotient(*(spread.median(medians(rounds)) for rounds in reversed(by_hand)))
+            a, b = (judge.ratios(runs['pgas', ''][where], rounds) for runs, rounds in zip((before, after), by_hand))
+            net = change(a, b) if a and b else ratio
+            if a and b and said in ('slower', 'quicker') and verdict(a, b, net, is_timed) != said:
+                said = 'same'  # the code by hand shares it
+        elif said == 'slower' and is_timed and key in busy:
+            said = 'doubtful'
+        found.append(Change(key, place, ratio, net, machine, said, units.get(key, 's'),
+                            *(spread.median(medians(runs['pgas', ''][where])) for runs in (before, after))))
+    return one_a_row(found)
+
+
+def one_a_row(changes):
+    """The change of each row, in that placement that says the most: a change rather than none, then more rounds."""
+    best = {}
+    for c in sorted(changes, key=lambda c: (ORDER.index(c.said), -c.ratio.count, c.placement)):
+        best.setdefault(c.key, c)
+    return sorted(best.values(), key=lambda c: (-c.ratio.middle, c.key))
+
+
+def word_of(change):
+    """The change as a factor, in words."""
+    if change.unit not in TIMES:
+        word = 'more' if change.ratio.middle > 1 else 'fewer'
+    else:
+        word = 'slower' if change.ratio.middle > 1 else 'quicker'
+    factor = change.ratio.middle if change.ratio.middle > 1 else 1 / change.ratio.middle
+    return f'{factor:.2f} times {word}'
+
+
+def line(change):
+    suite, row, mode, size, ranks = change.key
+    of = {'row': row, 'mode': mode, 'bytes': size, 'unit': change.unit}
+    by_hand = f'{change.ours.middle:.2f} [{change.ours.low:.2f}..{change.ours.high:.2f}]' if change.machine else '-'
+    place = '' if change.placement == '-' else f', {change.placement}'
+    return f'| {suite}: {change.title()} | {ranks}{place} | {words.amount(change.old, of)} | {words.amount(change.new, of)} ' \
+        f'| {word_of(change)} | {change.ratio.low:.2f}..{change.ratio.high:.2f} | {by_hand} | {said_of(change)} |'
+
+
+def said_of(change):
+    return 'doubtful: others used the cores' if change.said == 'doubtful' else change.said
+
+
+def sentence(changes, old, new):
+    """The whole comparison in words."""
+    count = Counter(c.said for c in changes)
+    yield f'{count["slower"]} rows became slower beyond noise, {count["quicker"]} quicker; {count["same"]} are the same within noise' \
+        + (f', of which half would show a change of {hidden(changes):.0%}' if count['same'] else '') + '.'
+    if count['doubtful']:
+        yield f'{count["doubtful"]} rows took longer while others used the cores, and have no code by hand beside them: they are not counted ' \
+            'as slower.'
+    if count['too few rounds']:
+        yield f'{count["too few rounds"]} rows have fewer than {FEWEST} rounds of one placement in one of the runs, so they say nothing.'
+    for here, there, word in ((old, new, 'only in the older run'), (new, old, 'only in the newer run')):
+        names = {judge.key_of(r) for r in here.rows if r['ours']} - {judge.key_of(r) for r in there.rows if r['ours']}
+        if names:
+            yield f'{len(names)} rows are {word}.'
+    for said in ('slower', 'quicker'):
+        most = [c for c in (changes if said == 'slower' else reversed(changes)) if c.said == said][:5]
+        if most:
+            yield f'Most {said}: ' + '; '.join(f'{c.title()} on {c.key[4]} ranks, {word_of(c)}' for c in most) + '.'
+
+
+def hidden(changes):
+    """The change that half of the unchanged rows would have shown: the width of their intervals on the nearer side."""
+    return spread.median([max(SMALLEST, min(c.ratio.middle / c.ratio.low if c.ratio.low > 0 else float('inf'),
+                                            c.ratio.high / c.ratio.middle)) for c in changes if c.said == 'same']) - 1
+
+
+def name_of(run):
+    return f"{run.machine.get('commit')} ({run.machine.get('date')})"
 
 
 def lines(old, new):
-    changed, compared = compare(old, new)
-    timed = {judge.key_of(row) for row in new.rows if row['unit'] in ('s', 'B/s', 'op/s')}
-    yield f"{old.machine.get('commit')} ({old.machine.get('date')}) -> {new.machine.get('commit')} ({new.machine.get('date')})"
+    """Two runs: what they say in words, and a table of what changed."""
+    yield f'{name_of(old)} -> {name_of(new)}'
     if old.machine.get('processor') != new.machine.get('processor'):
         yield 'These are different processors: times cannot be compared.'
-    busy = {judge.key_of(row) for row in old.rows + new.rows if row.get('disturbed', 0) > 0.5}
-    for (suite, row, mode, size, ranks), place, ratio, machine in changed:
-        name = words.title({'row': row, 'mode': mode, 'bytes': size})
-        doubt = '; others used the cores meanwhile' if (suite, row, mode, size, ranks) in busy else ''
-        is_timed = (suite, row, mode, size, ranks) in timed
-        word = ('slower' if is_timed else 'as many') if ratio.middle > 1 else ('quicker' if is_timed else 'fewer')
-        factor = ratio.middle if ratio.middle > 1 else 1 / ratio.middle
-        also = f'; by hand the time changed by {machine:.2f} too' if machine and not 1 / SMALLEST < machine < SMALLEST else ''
-        yield f'{suite}: {name}, {ranks} ranks, {place}: {factor:.2f} times {word} ' \
-              f'(new / old {ratio.low:.2f}..{ratio.high:.2f}{also}{doubt})'
-    yield f'{len(changed)} of {compared} rows changed beyond noise.'
+    changes = compare(old, new)
+    yield from sentence(changes, old, new)
+    told = [c for c in changes if c.said in ('slower', 'doubtful', 'quicker')]
+    if told:
+        yield ''
+        yield '| row | ranks | older | newer | change | new / old | the same over the code by hand | verdict |'
+        yield '|---|---|---|---|---|---|---|---|'
+        yield from map(line, told)
+
+
+def course(runs):
+    """Each row's time in all of the runs, for rows that changed between any two that follow each other or as a whole."""
+    steps = list(zip(runs, runs[1:])) + [(runs[0], runs[-1])]
+    changed = {c.key for old, new in steps for c in compare(old, new) if c.said in ('slower', 'quicker')}
+    whole = {c.key: c for c in compare(runs[0], runs[-1])}
+    rows = [{judge.key_of(row): row for row in run.rows if row['ours']} for run in runs]
+    yield '| row | ranks | ' + ' | '.join(name_of(run) for run in runs) + ' | first to last |'
+    yield '|---' * (len(runs) + 3) + '|'
+    for key in sorted(changed, key=lambda key: (-whole[key].ratio.middle if key in whole else 0, key)):
+        there = next(of[key] for of in rows if key in of)
+        times = ' | '.join(words.amount(of[key]['ours']['median'], of[key]) if key in of else '-' for of in rows)
+        last = f'{word_of(whole[key])}: {said_of(whole[key])}' if key in whole else '-'
+        yield f'| {key[0]}: {words.title(there)} | {key[4]} | {times} | {last} |'
 
 
 def over(runs):
@@ -95,3 +228,11 @@ def over(runs):
         yield ''
         yield 'From the first to the last:'
         yield from lines(runs[0], runs[-1])
+        yield ''
+        yield 'All runs:'
+        yield from course(runs)
+
+
+def is_slower(runs):
+    """True if a row of the last run is slower, beyond noise, than in the first one or in the one before."""
+    return any(c.said == 'slower' for old in {id(run): run for run in (runs[0], runs[-2])}.values() for c in compare(old, runs[-1]))

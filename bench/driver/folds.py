@@ -84,11 +84,13 @@ def past(row, runs):
     if len(told) < 2:
         return '<p>This is the first run with this row. Later runs into the same directory add lines here.</p>'
     lines = ''.join(f'<li>{html.escape(str(date))}, {html.escape(str(commit))}: {words.amount(median, row)}'
+                    f"{f', cores {place}' if place else ''}"
                     f"{f', {words.digits(by_hand)} times by hand' if by_hand else ''}"
                     f"{f', {words.digits(ahead)} times ahead' if ahead else ''}"
                     f"{f', {words.VERDICTS[verdict]}' if verdict else ''}</li>"
-                    for date, commit, median, by_hand, ahead, verdict in reversed(told))
-    return spark([median for _, _, median, *_ in told]) + f'<ol reversed>{lines}</ol>'
+                    for date, commit, place, median, by_hand, ahead, verdict in reversed(told))
+    same = [median for _, _, place, median, *_ in told if not place]
+    return (spark(same) if len(same) > 1 else '') + f'<ol reversed>{lines}</ol>'
 
 
 def spark(values):

@@ -14,8 +14,8 @@ NAME = 'history.jsonl'
 MOST = 60  # runs that are kept
 
 
-def name_of(row):
-    return f"{row['suite']}: {judge.name_of(row)}, {row['ranks']}, {row['placement']}"
+def name_of(row, placement=None):
+    return f"{row['suite']}: {judge.name_of(row)}, {row['ranks']}, {placement or row['placement']}"
 
 
 def entry(results):
@@ -47,10 +47,14 @@ def add(results, directory):
 
 
 def of(row, runs):
-    """[(date, commit, median, times by hand or None, times ahead or None, verdict)] of one row, the oldest
-    first."""
+    """[(date, commit, placement if it is another one, median, times by hand or None, times ahead or None, verdict)] of
+    one row, the oldest first."""
     found = []
+    places = [row['placement'], *(p for p in ('near', 'far', '-') if p != row['placement'])]
     for run in runs:
-        if said := run['rows'].get(name_of(row)):
-            found.append((run['date'], run['commit'], said[0], said[1] and said[1][0], said[2] and said[2][0], said[3]))
+        there = next((p for p in places if name_of(row, p) in run['rows']), None)
+        if there:
+            said = run['rows'][name_of(row, there)]
+            found.append((run['date'], run['commit'], '' if there == row['placement'] else there, said[0],
+                          said[1] and said[1][0], said[2] and said[2][0], said[3]))
     return found

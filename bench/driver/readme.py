@@ -47,7 +47,7 @@ def best(group, row):
 
 
 def line(row, title):
-    behind = f"{row['short']:.2f} times" if row['verdict'] == 'BEHIND' else ''
+    behind = f"{row['short']:.2f} times" if row['verdict'] == 'BEHIND' else 'not decided' if row['verdict'] == 'noise' else ''
     return f"| {title} | {words.amount(row['ours']['median'], row)} | {best('raw', row)} | {best('peer', row)} | {behind} |"
 
 
@@ -61,11 +61,11 @@ def section(results):
     for row, title in shown:
         yield line(row, title)
     yield ''
-    behind = sum(row['verdict'] == 'BEHIND' for row in rows.values())
+    behind, open_ones = (sum(row['verdict'] == verdict for row in results.rows) for verdict in ('BEHIND', 'noise'))
     named = {row['best_peer'] for row, _ in shown}
     peers = '; '.join(f"{c['name']}: {c['version']}" for c in results.contenders if c['name'] in named and c['version'])
     yield from paragraph(f"Medians on {where(results.machine)}. Peers: {peers}. `tools/bench` writes this table and a page of all "
-                         f"rows. {behind} rows fall short of their targets; the page lists them first.")
+                         f"rows. {behind} rows fall short of their targets; the page lists them first. {open_ones} are not decided.")
 
 
 def paragraph(text):

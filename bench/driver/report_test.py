@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -543,8 +544,8 @@ class Comparing(unittest.TestCase):
         chance = random.Random(3)
         for of, most in ((lambda: chance.lognormvariate(0, 0.1), 2), (lambda: chance.choice((1, 1.3)), 8)):
             for many in (3, 5, 8):
-                old, new = (results([sample(1e-9 * of(), number=n, size=8 * (k + 1)) for k in range(200) for n in range(many)])
-                            for _ in range(2))
+                old, new = (Results(MACHINE, [], [], [sample(1e-9 * of(), number=n, size=8 * (k + 1)) for k in range(200)
+                                                      for n in range(many)], []) for _ in range(2))
                 changed = [c for c in compare.compare(old, new) if c.said in ('slower', 'quicker')]
                 self.assertLessEqual(len(changed), most, many)
 
@@ -588,6 +589,9 @@ class Reporting(unittest.TestCase):
         self.assertTrue(shown['fence'].endswith('| 2.00 times |') and shown['put 8 B and flush'].endswith('|  |'))
         self.assertFalse(any('barrier' in line for line in lines))
         self.assertIn('2 rows fall short of their targets', ' '.join(lines))
+        self.assertIn('0 are not decided', ' '.join(lines))
+        open_one = list(readme.section(results(rounds(1e-9, 2e-9) + rounds(4e-9, 4e-9, contender='mpich'))))
+        self.assertTrue(any(line.endswith('| not decided |') for line in open_one))
         self.assertLessEqual(max(map(len, lines)), 110)
 
     def test_each_protocol_has_a_line_and_what_is_too_slow_is_bold(self):
@@ -1048,6 +1052,14 @@ class ThePage(unittest.TestCase):
         self.assertIn('2026-01-02, c1: 1.00 ns, 1.00 times by hand, 9.00 times ahead, ok', text)
         self.assertIn('One store or load', text)
 
+    def test_the_history_of_a_row_has_all_runs_also_those_in_the_other_placement(self):
+        apart = [{**s, 'hand_over': [200e-9] * 2} for s in self.put(4e-9)]
+        text = self.page_of(self.put(2e-9), apart, *([self.put(1e-9)] * 3))
+        self.assertIn('2026-01-02, c1: 4.00 ns, cores far, 4.00 times by hand', text)
+        self.assertEqual(text.count('<li>2026-01-0'), 5 * text.count('<h4>History</h4>'))
+        line = text.split('<polyline points="')[1].split('"')[0]
+        self.assertEqual(len(line.split()), 4)  # its line is that of one placement
+
     def test_counts_of_the_same_operation_stand_beside_its_time(self):
         counts = [{**s, 'suite': 'counts', 'mode': 'instructions', 'unit': 'instructions'}
                   for s in rounds(3, 3) + rounds(1, 1, way='store')]
@@ -1079,6 +1091,31 @@ class ThePage(unittest.TestCase):
         for svg in text.split('<svg ')[1:]:
             self.assertIn('viewBox', svg.split('>')[0])
             self.assertNotIn(' width=', svg.split('>')[0])
+
+    BROWSER = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
+    # Opens all rows, and tells what is wider than the window but does not scroll by itself.
+    PROBE = """<script>onload = () => {
+        document.querySelectorAll('details').forEach(d => d.open = true);
+        const wide = document.documentElement.clientWidth;
+        const bad = [...document.querySelectorAll('body *')].filter(e => !e.closest('.wide') && !e.closest('svg') &&
+                                                                    e.getBoundingClientRect().right > wide + 1);
+        top.postMessage(`${wide} of ${document.documentElement.scrollWidth}, too wide: ${bad.map(e => e.className)}`, '*');
+    }</script></html>"""
+
+    @unittest.skipUnless(BROWSER, 'no browser is installed')
+    def test_a_browser_finds_nothing_wider_than_1300_and_400_pixels(self):
+        long = [{**s, 'row': 'a row with a rather long name', 'mode': '1024_by_1024_without_any_space_in_it'} for s in self.put(1e-9)]
+        text = self.page_of(self.put(2e-9) + long, self.put(1e-9) + long).replace('</html>', self.PROBE)
+        with tempfile.TemporaryDirectory() as place:
+            for name, said in (('page', text), *((f'frame{wide}', '<!doctype html><title>none</title><script>onmessage = e => document.title = '
+                               f'e.data</script><iframe width={wide} height=900 style="border:0" src=page.html></iframe>') for wide in (1300, 400))):
+                with open(os.path.join(place, f'{name}.html'), 'w', encoding='utf-8') as file:
+                    file.write(said)
+            for wide in (1300, 400):
+                done = subprocess.run([self.BROWSER, '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--window-size=1500,1000',
+                                       f'--user-data-dir={place}/profile', '--virtual-time-budget=3000', '--dump-dom',
+                                       f'file://{place}/frame{wide}.html'], capture_output=True, text=True, timeout=60, check=False)
+                self.assertIn(f'<title>{wide} of {wide}, too wide: </title>', done.stdout)
 
 
 class Why(unittest.TestCase):

@@ -328,6 +328,14 @@ class Deciding(unittest.TestCase):
         other = schedule.Contest('micro', suites.Part({'ours': 'another'}), 2, 3)
         self.assertEqual(run.open_rows(other), {})  # neither has that program
 
+    def test_who_runs_first_is_drawn_for_each_round(self):
+        run, contest = self.runner_of([])
+        orders = set()
+        for contest.number in range(12):
+            orders.add(tuple(entry.contender.name for entry in run.taking_part(contest)))
+        self.assertEqual({tuple(sorted(order)) for order in orders}, {('mpich', 'openmpi', 'openmpi-sm', 'pgas')})
+        self.assertGreater(len(orders), 6)
+
     def test_the_same_program_with_other_arguments_has_other_rows(self):
         run, contest = self.runner_of(self.two_rows)
         large = schedule.Contest('micro', suites.Part(contest.part.programs, arguments=('--large',)), 2, 3)
@@ -567,8 +575,10 @@ class Comparing(unittest.TestCase):
                 self.assertEqual(done.stderr, '')
                 return done.returncode
 
-            self.assertEqual((code('quick', 'slow'), code('slow', 'quick'), code('quick', 'quick')), (1, 0, 0))
-            self.assertEqual((code('quick', 'slow', 'quick'), code('slow', 'quick', 'slow')), (0, 1))
+            self.assertEqual((code('quick', 'slow'), code('slow', 'quick')), (1, 0))
+            runs = {name: Results.read(os.path.join(place, name)) for name in times}
+        for names, slower in ((('quick', 'quick'), False), (('quick', 'slow', 'quick'), False), (('slow', 'quick', 'slow'), True)):
+            self.assertEqual(compare.is_slower([runs[name] for name in names]), slower)
 
 
 class Reporting(unittest.TestCase):

@@ -4,6 +4,7 @@ over."""
 
 import concurrent.futures
 import os
+import random
 import shutil
 from dataclasses import dataclass
 
@@ -146,10 +147,10 @@ class Runner:
         return ', '.join(f'{suite} {name} {ranks} ranks {seconds:.0f} s' for (suite, name, ranks), seconds in most)
 
     def taking_part(self, contest):
-        """Ours and each peer, in turns: another one begins each round."""
+        """Ours and each peer, in an order that is drawn for each round, so that none always follows the same one."""
         entries = [entry_of(contest, c) for c in suites.CONTENDERS if c.family in contest.part.programs]
-        turn = contest.number % max(1, len(entries))
-        return entries[turn:] + entries[:turn]
+        random.Random(f'{contest.suite} {contest.ranks} {contest.number}').shuffle(entries)
+        return entries
 
     def contest(self, contest, ours, peers, longer=False):
         """Runs ours and each peer, one after the other, and returns the seconds without those of waiting. `ours` and
@@ -291,8 +292,8 @@ class Runner:
         return self.judged[where][1]
 
     def told_by_ours(self, contest):
-        """The rows of ours in this part: (the number of a setting, its name)."""
-        return {(n, name) for n, entry in enumerate(self.taking_part(contest)) if entry.contender.kind != 'peer'
+        """The rows of ours in this part: (the setting, its name)."""
+        return {(entry.contender.name, name) for entry in self.taking_part(contest) if entry.contender.kind != 'peer'
                 for name in self.told_by(entry)}
 
     def open_rows(self, contest):

@@ -147,6 +147,11 @@ def report(results, directory):
     print(words.counts(results.rows))
     for row in [r for r in results.rows if r['verdict'] == 'BEHIND'][:10]:
         print(f"  BEHIND by {row['short']:.2f}: {words.full_name(row)}")
+    for row in results.rows:
+        if row['verdict'] == 'noise':
+            print(f'  not decided: {words.full_name(row)}: {words.why_open(row)}')
+        if not row['verdict'] and not row['reason']:
+            print(f'  without a target or a reason: {words.full_name(row)}')
     for name in ('table.md', 'index.html'):
         print(os.path.join(directory, name))
     print('\n'.join(growth.lines(results.rows)))

@@ -137,8 +137,8 @@ def details(row, runs, pictures):
 
 def because(row):
     """Why the target is as it is, or why there is none."""
-    said = row.get('restated') or row.get('reason')
-    return f'<p>{html.escape(said)}</p>' if said else ''
+    said = [row.get('restated') or row.get('reason'), 'Not decided: ' + words.why_open(row) + '.' if row['verdict'] == 'noise' else '']
+    return ''.join(f'<p>{html.escape(text)}</p>' for text in said if text)
 
 
 def fold(row, runs, pictures):

@@ -1235,6 +1235,15 @@ class EveryRow(unittest.TestCase):
         self.assertIn('1 of them do not', words.counts(unknown))
         self.assertIn('nobody has said why', words.asked(unknown[0]))
 
+    def test_a_row_without_a_verdict_says_what_keeps_it_open(self):
+        wide = judge.judge(rounds(1e-9, 1.3e-9, 1.1e-9) + rounds(*[1e-9] * 3, way='store'))[0]
+        self.assertEqual(words.why_open(wide), 'beside code by hand 3 rounds say 1 to 1.3, and the middle is 2.9% below the bound of 1.13')
+        once = judge.judge(rounds(1e-9) + rounds(4e-9, contender='mpich'))[0]
+        self.assertEqual(words.why_open(once), 'beside the quickest peer there is one pair of rounds')
+        self.assertIn('Not decided: beside the quickest peer', page.line_of(once))
+        busy = judge.judge([sample(t, number=n, way=way, others=0.5) for n, t in enumerate((1e-9, 1.3e-9)) for way in ('', 'store')])[0]
+        self.assertEqual(words.why_open(busy), 'others used the cores in 100% of the samples')
+
     def test_a_target_without_anything_beside_says_so(self):
         alone = judge.judge(rounds(1e-9, row='put_target_busy', mode='flush'))[0]
         self.assertIn('none of that ran', words.asked(alone))

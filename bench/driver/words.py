@@ -112,5 +112,24 @@ def unexplained(rows):
     return f', {number} of them do not' if number else ''
 
 
+def why_open(row):
+    """Why a row has no verdict: what keeps the interval of a ratio across its target."""
+    said = []
+    for side, target, of in (('to_raw', row['target_raw'], 'code by hand'), ('ahead', row['target_ahead'], 'the quickest peer')):
+        item = row[side]
+        if not item or not target or item['verdict'] != 'noise':
+            continue
+        if item['rounds'] < 2:
+            said.append(f'beside {of} there is one pair of rounds')
+            continue
+        limit = target * suites.SAME if side == 'to_raw' else target / suites.SAME
+        off = item['ratio'] / limit - 1
+        said.append(f"beside {of} {item['rounds']} rounds say {item['low']:.3g} to {item['high']:.3g}, and the middle is "
+                    f"{abs(off):.1%} {'above' if off > 0 else 'below'} the bound of {limit:.3g}")
+    if row['disturbed'] > 0.5:
+        said.append(f"others used the cores in {row['disturbed']:.0%} of the samples")
+    return '; '.join(said)
+
+
 def full_name(row):
     return f"{row['suite']}: {judge.name_of(row)}, {row['ranks']} ranks"

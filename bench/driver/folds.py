@@ -23,7 +23,9 @@ def value(text, kind='', label='', small=''):
 
 
 def range_of(item):
-    return '' if item is None or item['rounds'] < 2 else f"{words.digits(item['low'])} to {words.digits(item['high'])}"
+    if item is None or item['rounds'] < 2:
+        return ''
+    return f"{words.digits(item['low'])} to {words.digits(item['high'])}" + (f", {item['where']}" if item.get('where') else '')
 
 
 def beside(item, time, who):

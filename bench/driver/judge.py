@@ -15,6 +15,7 @@ import limits
 import spread
 import suites
 
+OURS = ('pgas', '')
 # A library whose quarter of quickest times is within this factor of the best median may be the quickest one.
 NEAR = 1.15
 
@@ -68,40 +69,72 @@ def quotient(a, b):
 
 
 def pairs(over, under):
-    """Pairs of samples of one placement: those of one round, and of two programs also the rest, in their order."""
+    """Pairs of samples that met the same placement of the cores. Ways of one program took turns in a round. Two programs
+    pair by rounds, and in one placement also the rest in their order."""
     both = sorted(over.keys() & under.keys())
     made = [(over[number], under[number]) for number in both]
     if {s['contender'] for s in over.values()} != {s['contender'] for s in under.values()}:
-        made += [(over[a], under[b]) for a, b in zip(sorted(over.keys() - both), sorted(under.keys() - both))]
+        rest = [[series[n] for n in sorted(series.keys() - set(both)) if placement_of(series[n]) != '-'] for series in (over, under)]
+        made += zip(*rest)
     return made
 
 
-def quiet_pairs(over, under):
+def quiet_pairs(made):
     """The pairs of which neither sample was disturbed, if there are enough of them, else all."""
-    calm = pairs(*({n: s for n, s in series.items() if is_quiet(s)} for series in (over, under)))
-    return calm if len(calm) >= suites.ENOUGH else pairs(over, under)
+    calm = [pair for pair in made if all(map(is_quiet, pair))]
+    return calm if len(calm) >= suites.ENOUGH else made
+
+
+def ratio_of(one, other):
+    """The ratio of samples that were taken in turns in one process, or of the medians of two processes."""
+    a, b = one['seconds'], other['seconds']
+    if one['contender'] == other['contender'] and len(a) == len(b):
+        return spread.median([quotient(x, y) for x, y in zip(a, b)])
+    return quotient(spread.median(a), spread.median(b))
 
 
 def ratios(over, under):
-    """One ratio a pair, of samples taken in turns in one process or of the medians of two processes."""
-    values = []
-    for one, other in quiet_pairs(over, under):
-        a, b = one['seconds'], other['seconds']
-        if one['contender'] == other['contender'] and len(a) == len(b):
-            values.append(spread.median([quotient(x, y) for x, y in zip(a, b)]))
-        else:
-            values.append(quotient(spread.median(a), spread.median(b)))
-    return values
+    """One ratio a pair of two series of one placement."""
+    return [ratio_of(*pair) for pair in quiet_pairs(pairs(over, under))]
+
+
+class Placed:
+    """The samples of a row by contender, way and round, apart for each placement of the cores."""
+
+    def __init__(self, samples):
+        self.places = {}  # placement -> (contender, way) -> round -> sample
+        for place in sorted({placement_of(s) for s in samples}):
+            series = self.places[place] = defaultdict(dict)
+            for s in samples:
+                if placement_of(s) in (place, '-'):  # '-': a program of one process, like OpenMP's
+                    series[s['contender'], s['way']][s['round']] = s
+
+    def quickest(self, place, choose):
+        """The one with the least median of those that are chosen, or nothing."""
+        found = [who for who in self.places[place] if choose(who)]
+        return min(found, key=lambda who: spread.median([t for s in self.places[place][who].values() for t in s['seconds']]), default=None)
+
+    def ratios(self, over, under):
+        """[(placement, ratio)] of pairs: the quickest of `over` in each placement, over the quickest of `under`. What has
+        moved counts if both ways took turns meanwhile."""
+        made = {}
+        for place, series in self.places.items():
+            one, other = self.quickest(place, over), self.quickest(place, under)
+            if one and other and (place != 'moved' or one[0] == other[0]):
+                made.update({(id(a), id(b)): (a, b) for a, b in pairs(series[one], series[other])})
+        return [(place_of_pair(pair), ratio_of(*pair)) for pair in quiet_pairs(list(made.values()))]
+
+
+def place_of_pair(pair):
+    return next((placement_of(s) for s in pair if placement_of(s) != '-'), '-')
 
 
 def judge_row(samples, given_target=None, missing=None):
     """One row of the report from all samples of one key. `missing`: the reason of each contender without a
-    time."""
+    time. Times are those of the usual placement, and ratios those of pairs in any."""
     place = usual_placement(samples)
-    series = defaultdict(dict)  # (contender, way) -> round -> sample
-    for sample in samples:
-        if placement_of(sample) in (place, '-'):  # '-': a program of one process, like OpenMP's
-            series[sample['contender'], sample['way']][sample['round']] = sample
+    placed = Placed(samples)
+    series = placed.places[place]
     spreads = {who: spread.Spread.of([t for number in quiet(rounds, rounds) for t in rounds[number]['seconds']])
                for who, rounds in series.items()}
     first = samples[0]
@@ -111,54 +144,86 @@ def judge_row(samples, given_target=None, missing=None):
            'disturbed': sum(not is_quiet(s) for s in samples) / len(samples),
            'hand_over': spread.median([t for s in samples for t in s['hand_over']] or [0])}
 
-    ours = ('pgas', '')
     raw = [who for who in series if who[0] == 'pgas' and who[1]]
     peers = [who for who in series if who[0] != 'pgas']
-    row['ours'] = asdict(spreads[ours]) if ours in series else None
+    row['ours'] = asdict(spreads[OURS]) if OURS in series else None
     row['raw'] = {who[1]: asdict(spreads[who]) for who in raw}
     row['peers'] = {who[0]: asdict(spreads[who]) for who in peers}
     row['elsewhere'] = sorted({s['contender'] for s in samples} - {'pgas', *row['peers']})  # in other placements alone
     target = suites.target_of(name_of(row), row['ranks'])
-    beside = [who for who in raw if who[1] == target.beside] or raw
-    row['best_raw'] = min(beside, key=lambda w: spreads[w].median)[1] if raw else None
-    row['best_peer'] = min(peers, key=lambda w: spreads[w].median)[0] if peers else None
+    named = target.beside if any(s['way'] == target.beside for s in samples) else ''
+
+    def is_ours(who):
+        return who == OURS
+
+    def is_raw(who):
+        return who[0] == 'pgas' and who[1] and (not named or who[1] == named)
+
+    def is_peer(who):
+        return who[0] != 'pgas'
+
+    row['best_raw'] = min(filter(is_raw, raw), key=lambda w: spreads[w].median, default=(None, None))[1]
+    row['best_peer'] = min(peers, key=lambda w: spreads[w].median, default=(None,))[0]
 
     row['target_raw'], row['target_ahead'] = given_target or target.raw, target.ahead
     row['to_raw'] = row['ahead'] = None
     judged, short = [], 0.0
-    if ours in series and raw:
-        values = ratios(series[ours], series['pgas', row['best_raw']])
-        short = max(short, compare(row, 'to_raw', values, row['target_raw'], judged, upwards=False))
-    if ours in series and raw and peers:
-        restate(row, target, row['to_raw'], ratios(series[row['best_peer'], ''], series['pgas', row['best_raw']]))
-    if ours in series and peers:
-        values = ratios(series[row['best_peer'], ''], series[ours])
-        short = max(short, compare(row, 'ahead', values, row['target_ahead'], judged, upwards=True))
+    short = max(short, compare(row, 'to_raw', placed.ratios(is_ours, is_raw), row['target_raw'], judged, upwards=False))
+    restate(row, target, row['to_raw'], placed.ratios(is_peer, is_raw))
+    short = max(short, compare(row, 'ahead', placed.ratios(is_peer, is_ours), row['target_ahead'], judged, upwards=True))
     row['short'] = short
     row['verdict'] = ('' if not judged else 'BEHIND' if 'BEHIND' in judged else 'noise' if '?' in judged else 'ok')
     row['reason'] = limits.why_untargeted(row, name_of(row))
     return row
 
 
-def compare(row, field, values, target, judged, upwards):
+def compare(row, field, placed, target, judged, upwards):
     """Writes a ratio into the row, judges it if it has a target, and returns the factor by which it misses
-    that."""
-    if not values:
+    that. `placed`: [(placement, ratio)]."""
+    if not placed:
         return 0.0
+    said, where, values = verdict_of(placed, target, upwards)
     ratio = spread.interval(values)
-    row[field] = {'ratio': ratio.middle, 'low': ratio.low, 'high': ratio.high, 'rounds': ratio.count,
-                  'verdict': ''}
+    row[field] = {'ratio': ratio.middle, 'low': ratio.low, 'high': ratio.high, 'rounds': ratio.count, 'where': where,
+                  'verdict': 'noise' if said == '?' else said}
     if not target:
         return 0.0
-    asked = ratio
-    if upwards:  # at least n times quicker is the same as at most 1/n of the time
-        asked = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'),
-                                ratio.count)
-    limit = 1 / target if upwards else target
-    said = spread.verdict(asked, limit, suites.SAME)
-    row[field]['verdict'] = 'noise' if said == '?' else said
     judged.append(said)
-    return asked.middle / limit
+    return target / ratio.middle if upwards else ratio.middle / target
+
+
+def verdict_of(placed, target, upwards):
+    """(the verdict on a ratio, the placement that decides if it is one alone, the ratios that say so). All pairs count
+    together. But the more frequent placement hides no loss in the other: where that one alone is behind, it decides,
+    and where its median is, there is no verdict."""
+    values = [value for _, value in placed]
+    if not target:
+        return '', '', values
+
+    def say(some):
+        ratio = spread.interval(some)
+        if upwards:  # at least n times quicker is the same as at most 1/n of the time
+            ratio = spread.Interval(1 / ratio.middle, 1 / ratio.high, 1 / ratio.low if ratio.low else float('inf'), ratio.count)
+        limit = 1 / target if upwards else target
+        return spread.verdict(ratio, limit, suites.SAME), ratio.middle > limit * suites.SAME
+
+    places = defaultdict(list)
+    for place, value in placed:
+        places[place].append(value)
+    each = {place: say(some) for place, some in places.items() if len(some) >= suites.ENOUGH} if len(places) > 1 else {}
+    said = say(values)[0]
+    behind = [place for place, (verdict, _) in each.items() if verdict == 'BEHIND']
+    if said != 'BEHIND' and behind:
+        return 'BEHIND', behind[0], places[behind[0]]
+    if said == 'ok' and any(over for _, over in each.values()):
+        return '?', '', values
+    return said, '', values
+
+
+def decided_as_a_whole(row, side):
+    """True if the interval of a ratio lies on one side of its target, so that only a placement keeps it open."""
+    limit = row['target_raw'] * suites.SAME if side == 'to_raw' else row['target_ahead'] / suites.SAME
+    return not row[side]['low'] <= limit < row[side]['high']
 
 
 def open_sides(row, far):
@@ -202,12 +267,13 @@ def restate(row, targets, ours_to_raw, peer_to_raw):
     other library: ours at its target for the hand-written code is then as far ahead as can be."""
     if not (row['target_raw'] and targets.ahead > 1 and ours_to_raw and peer_to_raw):
         return
-    most = spread.median(peer_to_raw) / row['target_raw']
+    by_hand = spread.median([value for _, value in peer_to_raw])
+    most = by_hand / row['target_raw']
     if most >= targets.ahead:
         return
     row['target_ahead'] = max(1.0, most)
     row['restated'] = (f"Restated: {targets.ahead:g} times ahead cannot be reached, since the code by hand is "
-                       f"{spread.median(peer_to_raw):.3g} times ahead itself. At {row['target_raw']:.3g} of that code ours is "
+                       f"{by_hand:.3g} times ahead itself. At {row['target_raw']:.3g} of that code ours is "
                        f"{row['target_ahead']:.3g} times ahead.")
 
 

@@ -53,7 +53,8 @@ def ratio(item):
         return '-'
     if item['rounds'] < 2:
         return f"{digits(item['ratio'])} (once)"
-    return f"{digits(item['ratio'])} [{digits(item['low'])}..{digits(item['high'])}]"
+    where = f" {item['where']}" if item.get('where') else ''
+    return f"{digits(item['ratio'])} [{digits(item['low'])}..{digits(item['high'])}]{where}"
 
 
 def asked(row):
@@ -121,6 +122,9 @@ def why_open(row):
             continue
         if item['rounds'] < 2:
             said.append(f'beside {of} there is one pair of rounds')
+            continue
+        if item['low'] > 0 and judge.decided_as_a_whole(row, side):
+            said.append(f'beside {of} the placements of the cores disagree')
             continue
         limit = target * suites.SAME if side == 'to_raw' else target / suites.SAME
         off = item['ratio'] / limit - 1

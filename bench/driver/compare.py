@@ -2,10 +2,11 @@
 """Finds what became quicker and what slower from run to run, beyond noise.
 
 A row's change is its time in the newer run over that in the older one, of rounds in one placement. It counts if all
-rounds of one run, or with six and more the intervals of their medians, lie apart by more than 5 %. A row with code by hand
-is divided by that code, too, pair by pair: only what remains is ours, since the machine's change is in both.
+rounds of one run, or with six and more the intervals of their medians, lie apart by more than 5 %. With code by hand, the
+ratio to that code must change so, in pairs of either placement, and the time with it: what the machine changed is in both.
 """
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
@@ -15,8 +16,9 @@ import words
 
 # A smaller change is not worth a look, even if it is certain.
 SMALLEST = 1.05
-# With fewer rounds in a run, a change of a time is not told: two of each lie apart by chance in one row of three.
-FEWEST = 3
+# The chance that all rounds of two runs lie apart although nothing has changed is at most this, or a time says nothing:
+# two of each do so in one row of three, three of each in one of ten.
+CHANCE = 0.1
 # With so many rounds, the gap between two runs is also at least so large a part of the spread in each.
 PART_OF_SPREAD = {2: 1, 3: 1, 4: 0.5}
 # Of all pairs of rounds, at least so many differ that way: a time with two modes has few that do.
@@ -94,11 +96,17 @@ def raw_ways(rows):
 
 def verdict(old, new, ratio, is_timed):
     """What the values of two runs say, without a look at the code by hand."""
-    if is_timed and min(len(old), len(new)) < FEWEST:
+    if is_timed and 2 / math.comb(len(old) + len(new), len(old)) > CHANCE:
         return 'too few rounds'
     if not beyond_noise(ratio, asked_for(old, new)) or pairs_that_differ(old, new, ratio.middle > 1) < MOST_PAIRS:
         return 'same'
     return 'slower' if ratio.middle > 1 else 'quicker'
+
+
+def beside_by_hand(runs, key, way):
+    """One ratio to the code by hand for each quiet round of either placement."""
+    over, under = ({(place, n): s for (k, place), rounds in runs['pgas', w].items() if k == key for n, s in rounds.items()} for w in ('', way))
+    return judge.ratios(over, under)
 
 
 def compare(old, new):
@@ -113,18 +121,24 @@ def compare(old, new):
         is_timed = units.get(key, 's') in TIMES
         ratio = change(a, b)
         said, net, machine = verdict(a, b, ratio, is_timed), ratio, 0.0
-        by_hand = [runs['pgas', ways.get(key)].get(where) for runs in (before, after)]
-        if ways.get(key) and all(by_hand):
+        by_hand = [runs['pgas', ways.get(key)].get(where) for runs in (before, after)] if ways.get(key) else []
+        if by_hand and all(by_hand):
             machine = judge.quotient(*(spread.median(medians(rounds)) for rounds in reversed(by_hand)))
-            a, b = (judge.ratios(runs['pgas', ''][where], rounds) for runs, rounds in zip((before, after), by_hand))
-            net = change(a, b) if a and b else ratio
-            if a and b and said in ('slower', 'quicker') and verdict(a, b, net, is_timed) != said:
-                said = 'same'  # the code by hand shares it
+            c, d = (beside_by_hand(runs, key, ways[key]) for runs in (before, after))
+            if c and d:
+                net = change(c, d)
+                said = verdict(c, d, net, is_timed)
+                if said in ('slower', 'quicker') and not at_least(ratio.middle, said == 'slower'):
+                    said = 'same'  # it is the code by hand that changed
         elif said == 'slower' and is_timed and key in busy:
             said = 'doubtful'
-        found.append(Change(key, place, ratio, net, machine, said, units.get(key, 's'),
-                            *(spread.median(medians(runs['pgas', ''][where])) for runs in (before, after))))
+        found.append(Change(key, place, ratio, net, machine, said, units.get(key, 's'), spread.median(a), spread.median(b)))
     return one_a_row(found)
+
+
+def at_least(ratio, slower):
+    """True if a ratio is a change worth a look in that direction."""
+    return (ratio if slower else 1 / ratio if ratio else float('inf')) > SMALLEST
 
 
 def one_a_row(changes):
@@ -145,13 +159,17 @@ def word_of(change):
     return f'{factor:.2f} times {word}'
 
 
+def range_of(ratio):
+    return f'{ratio.low:.2f}..{ratio.high:.2f}' if ratio.count > 1 else 'one round'
+
+
 def line(change):
     suite, row, mode, size, ranks = change.key
     of = {'row': row, 'mode': mode, 'bytes': size, 'unit': change.unit}
-    by_hand = f'{change.ours.middle:.2f} [{change.ours.low:.2f}..{change.ours.high:.2f}]' if change.machine else '-'
+    by_hand = f'{change.ours.middle:.2f} [{range_of(change.ours)}]' if change.machine else '-'
     place = '' if change.placement == '-' else f', {change.placement}'
     return f'| {suite}: {change.title()} | {ranks}{place} | {words.amount(change.old, of)} | {words.amount(change.new, of)} ' \
-        f'| {word_of(change)} | {change.ratio.low:.2f}..{change.ratio.high:.2f} | {by_hand} | {said_of(change)} |'
+        f'| {word_of(change)} | {range_of(change.ratio)} | {by_hand} | {said_of(change)} |'
 
 
 def said_of(change):
@@ -167,7 +185,7 @@ def sentence(changes, old, new):
         yield f'{count["doubtful"]} rows took longer while others used the cores, and have no code by hand beside them: they are not counted ' \
             'as slower.'
     if count['too few rounds']:
-        yield f'{count["too few rounds"]} rows have fewer than {FEWEST} rounds of one placement in one of the runs, so they say nothing.'
+        yield f'{count["too few rounds"]} rows have too few rounds that can be compared, so they say nothing.'
     for here, there, word in ((old, new, 'only in the older run'), (new, old, 'only in the newer run')):
         names = {judge.key_of(r) for r in here.rows if r['ours']} - {judge.key_of(r) for r in there.rows if r['ours']}
         if names:
@@ -180,8 +198,8 @@ def sentence(changes, old, new):
 
 def hidden(changes):
     """The change that half of the unchanged rows would have shown: the width of their intervals on the nearer side."""
-    return spread.median([max(SMALLEST, min(c.ratio.middle / c.ratio.low if c.ratio.low > 0 else float('inf'),
-                                            c.ratio.high / c.ratio.middle)) for c in changes if c.said == 'same']) - 1
+    return spread.median([max(SMALLEST, min(c.ours.middle / c.ours.low if c.ours.low > 0 else float('inf'),
+                                            c.ours.high / c.ours.middle)) for c in changes if c.said == 'same']) - 1
 
 
 def name_of(run):

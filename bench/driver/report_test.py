@@ -435,7 +435,7 @@ class Deciding(unittest.TestCase):
                    'baselines': {'headers of others': {'median': 1}}, 'target': float(entry.part.arguments[3])}
             return launch.Outcome(lines=[row], seconds=3)
 
-        began, parts = [], [suites.Part({'ours': 'compile_time.sh'}, style='script', arguments=('--header', name, '--target', '2'), **other)
+        began, parts = [], [suites.Part({'ours': 'compile_time.sh'}, style='script', sure=2, arguments=('--header', name, '--target', '2'), **other)
                             for name, other in (('a', {}), ('b', {'last': True, 'rounds': 1}), ('c', {}))]
         run = runner.Runner('', '', suites.QUICK, [], Progress(60, io.StringIO()))
         run.contests = schedule.contests_of([('compile_time', part) for part in parts])
@@ -572,10 +572,15 @@ class Comparing(unittest.TestCase):
         self.assertIn('| micro: put_latency, flush, 8 B | 2 | 4.00 ns | 3.00 ns | 2.00 ns | 2.00 times quicker: quicker |', told)
 
     def test_few_rounds_are_no_proof(self):
-        for few in (1, 2):
-            old, new = results(rounds(*[1e-9] * few)), results(rounds(*[9e-9] * few))
-            self.assertEqual(self.said(old, new), {8: 'too few rounds'})
-            self.assertIn('they say nothing', '\n'.join(compare.lines(old, new)))
+        for few, more, said in ((1, 1, 'too few rounds'), (2, 2, 'too few rounds'), (2, 4, 'too few rounds'), (3, 3, 'slower'), (2, 5, 'slower')):
+            old, new = results(rounds(*[1e-9] * few)), results(rounds(*[9e-9] * more))
+            self.assertEqual(self.said(old, new), {8: said}, (few, more))
+            self.assertEqual(said != 'slower', 'they say nothing' in '\n'.join(compare.lines(old, new)))
+
+    def test_beside_code_by_hand_rounds_of_both_placements_count(self):
+        old, new = (results([{**s, 'hand_over': [hand] * 2, 'round': 2 * s['round'] + k} for k, (hand, slow) in enumerate(((50e-9, 1), (200e-9, 3)))
+                             for s in self.both(*[time * slow] * 2, by_hand=1e-9 * slow)]) for time in (1e-9, 1.2e-9))
+        self.assertEqual(self.said(old, new), {8: 'slower'})
 
     def test_a_gap_that_is_small_beside_the_spread_of_few_rounds_is_noise(self):
         old, near, apart = (results(rounds(*[t * 1e-9 for t in times])) for times in ((1, 1.3, 1.1), (1.5, 1.7, 1.6), (1.8, 1.9, 2)))

@@ -133,7 +133,7 @@ class Runner:
         while chosen := schedule.choose(self.contests, self.open_rows, self.progress.left() - kept, self.effort.most_rounds):
             contest, rows = chosen
             beside = {name: judge.near_the_best(row) if 'ahead' in sides else set() for name, (row, sides) in rows.items()}
-            contest.again.append(self.contest(contest, beside, beside, longer=True))
+            contest.again.append(self.contest(contest, beside, beside))
 
     def whole(self, contest):
         """Measures all rows of ours, and of other libraries those that verdicts need."""
@@ -152,7 +152,7 @@ class Runner:
         random.Random(f'{contest.suite} {contest.ranks} {contest.number}').shuffle(entries)
         return entries
 
-    def contest(self, contest, ours, peers, longer=False):
+    def contest(self, contest, ours, peers):
         """Runs ours and each peer, one after the other, and returns the seconds without those of waiting. `ours` and
         `peers`: {name: the other libraries that its verdict needs}, or None for all rows."""
         if contest.part.is_timed():
@@ -164,17 +164,17 @@ class Runner:
             if wanted == []:
                 continue
             self.progress.step(contest.number, f'{entry.suite}, {entry.contender.name}, {entry.ranks} ranks')
-            self.go_on(contest.number, entry, wanted, longer)
+            self.go_on(contest.number, entry, wanted)
         contest.number += 1
         return self.progress.elapsed() - started
 
-    def go_on(self, number, entry, names, longer=False):
+    def go_on(self, number, entry, names):
         """Runs a program. If it breaks down in a row, runs it again with the rows after that one."""
         after = ''
         for _ in range(MOST_RESTARTS):
             if self.failures.get(entry.key(), 0) >= 2 or self.progress.left() <= 0:
                 return
-            outcome = self.start(entry, names, after, longer)
+            outcome = self.start(entry, names, after)
             story = self.keep(number, entry, outcome)
             if not outcome.trouble or story.ended or story.last in ('', after):
                 return
@@ -186,9 +186,9 @@ class Runner:
         self.costs[cost] = self.costs.get(cost, 0) + outcome.seconds
         return self.take(number, entry, outcome)
 
-    def start(self, entry, names, after, longer=False):
+    def start(self, entry, names, after):
         with launch.shared_memory_file() as shared:
-            command = self.command(entry, shared.name, names, after, longer)
+            command = self.command(entry, shared.name, names, after)
             if not command:
                 return launch.Outcome(trouble='is not installed')
             if entry.part.style == 'counts':
@@ -199,7 +199,7 @@ class Runner:
                               {'JSON': '/dev/stdout', 'COUNT': '1'} if scripted else None,
                               self.effort.silence if entry.part.style == 'meter' and not entry.part.slow else None)
 
-    def command(self, entry, shared, names, after, longer=False):
+    def command(self, entry, shared, names, after):
         contender, part = entry.contender, entry.part
         path = os.path.join(self.build, 'bench', entry.program)
         if part.style == 'script':
@@ -212,7 +212,6 @@ class Runner:
         command += [word.format(root=self.root) for word in part.arguments]
         if part.style == 'meter':
             row_seconds = min(self.effort.row_seconds, part.row_seconds or self.effort.row_seconds)
-            row_seconds *= schedule.LONGER if longer else 1
             command += ['--ranks', str(entry.ranks), '--row-seconds', str(row_seconds), '--shared', shared]
             command += [word for name in names or () for word in ('--only', name)]
             command += [word for name in self.hopeless(entry) for word in ('--skip', name)]

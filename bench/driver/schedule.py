@@ -6,12 +6,8 @@ from dataclasses import dataclass, field
 
 import judge
 
-# The number of rounds in which ours measures all rows. The time of a compiler is its processor time, which
-# varies less.
+# The number of rounds in which ours measures all rows, of parts that are not dear.
 SURE_FROM = 3
-SURE_OF_SCRIPTS = 2
-# A row that is measured alone or among few has so many times the usual time.
-LONGER = 2
 # After one round, another library goes on in the rows where its shortest time is at most so many times the best median.
 NEAR_AT_FIRST = 2
 # The least that a row with an open verdict counts, however far from its end it seems.
@@ -33,7 +29,7 @@ class Contest:
     again: list = field(default_factory=list)  # seconds of each turn of open rows
 
     def sure_from(self):
-        sure = SURE_OF_SCRIPTS if self.part.style == 'script' else SURE_FROM
+        sure = self.part.sure or SURE_FROM
         return min(sure, self.part.rounds or sure)
 
     def may_go_on(self, most):
@@ -43,7 +39,7 @@ class Contest:
         """The seconds that so many rows will take."""
         if self.again:
             return self.again[-1]
-        return START + self.whole * (min(1.0, LONGER * count / self.rows) if self.part.style == 'meter' else 1)
+        return START + self.whole * (min(1.0, count / self.rows) if self.part.style == 'meter' else 1)
 
     def worth(self, rows):
         """The verdicts that a second may bring. It falls with each turn, so that all programs have turns."""

@@ -107,6 +107,7 @@ class Part:
     style: str = 'meter'
     full_only: bool = False
     rounds: int = 0  # at most; 0: as many as time permits
+    sure: int = 0  # rounds of all its rows before those with an open verdict go on alone; 0: as of the others
     arguments: tuple = ()
     last: bool = False  # runs once, after all verdicts: its rows have none
     slow: bool = False  # a row may take as long as another whole program
@@ -156,7 +157,7 @@ SUITES = {
             'barrier', 'fence', 'pscw')),
         Part({'ours': 'bench_protocols'}),
         Part({'ours': 'bench_protocols'}, ranks=(4,), full_only=True),
-        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=8, full_only=True,
+        Part({'ours': 'bench_sync', 'rma': 'mpi_sync'}, arguments=('--large',), rounds=8, sure=2, full_only=True,
              slow=True),
         Part({'ours': 'bench_start_end', 'rma': 'mpi_start_end'}, style='job'),
     ],
@@ -167,11 +168,11 @@ SUITES = {
         Part({'ours': 'bench_halos'}, ranks=(4,), full_only=True),
     ],
     'kernels': [
-        Part({'ours': 'bench_heat', 'openmp': 'openmp_heat', 'rma': 'mpi_heat', 'two_sided': 'mpi_heat_two_sided'}),
-        Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True),
+        Part({'ours': 'bench_heat', 'openmp': 'openmp_heat', 'rma': 'mpi_heat', 'two_sided': 'mpi_heat_two_sided'}, sure=2),
+        Part({'ours': 'bench_fft3d', 'fftw_mpi': 'fftw_mpi_fft3d'}, slow=True, sure=2),
         Part({'ours': 'bench_fft3d'}, ranks=(1,), slow=True, rounds=2),  # shows the gain of the second core
         Part({'ours': 'bench_kernels', 'openmp': 'openmp_kernels', 'rma': 'mpi_kernels',
-              'two_sided': 'mpi_kernels_two_sided'}),
+              'two_sided': 'mpi_kernels_two_sided'}, sure=2),
         Part({'ours': 'bench_fields'}, ranks=(1,)),
     ],
     # Counts are the same in each run: two rounds would show a difference.
@@ -230,11 +231,11 @@ SUITES = {
         Part({'ours': 'bench_scale'}, ranks=(4096, 16384, 65536), style='scale', rounds=1, full_only=True),
     ],
     'compile_time': [
-        Part({'ours': 'compile_time.sh'}, style='script',
+        Part({'ours': 'compile_time.sh'}, style='script', sure=2,  # processor time varies little
              arguments=('--header', header, '--target', str(ratio), '{root}/include', compiler))
         for header, ratio in ENTRANCES.items() for compiler in COMPILERS
     ] + [
-        Part({'ours': 'compile_time.sh'}, style='script',
+        Part({'ours': 'compile_time.sh'}, style='script', sure=2,  # processor time varies little
              arguments=('--program', number, '--level', level, '--target', str(seconds), '{root}/include', compiler))
         for number, level, seconds in USERS_PROGRAMS for compiler in COMPILERS
     ] + [

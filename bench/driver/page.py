@@ -159,9 +159,9 @@ def write(results, pictures, directory, runs=()):
 <div class="plots">{figures}</div>
 <h2>All other rows</h2>
 {rows_table(rest, runs, about)}
-<p class="soft">A ratio is the median over rounds, above its 90 % confidence interval. Rows of two ranks are compared in one
-placement of the two cores, near or far; the time of a line between them is measured before and after each sample. Below a
-verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
+<p class="soft">A ratio is the median over pairs of times, above its 90 % confidence interval. Times of two ranks make a pair if they
+met one placement of the two cores, near or far; the time of a line between them is measured before and after each sample. If a
+placement stands behind a ratio, ours is behind in that one alone. Below a verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
 {growth_table(results.rows)}
 <details class="more"><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
 <h2>Contenders</h2><ul>{who}</ul>

@@ -92,15 +92,17 @@ class Runner:
         self.told = {}  # (program, contender, ranks), arguments -> the names of its rows
         self.breakdowns = {}  # ((program, contender, ranks), row) -> crashes and hangs in it
         self.contests = schedule.contests_of(suites.parts_of(names, effort.quick))
+        self.lap = 0  # the whole round, or their number while open rows go on
         self.judged = {}  # (suite, ranks) -> the number of its samples at that time, and its rows
 
     def run(self):
         """Measures all rows in a few rounds. Then those with an open verdict go on as long as time permits, but for
         the time of parts that come last."""
-        for number in range(schedule.SURE_FROM):
+        for self.lap in range(schedule.SURE_FROM):
             for contest in self.contests:
-                if number < contest.sure_from() and not contest.part.last:
+                if self.lap < contest.sure_from() and not contest.part.last:
                     self.whole(contest)
+        self.lap = schedule.SURE_FROM
         self.settle(self.kept())
         self.last()
         self.settle(1)
@@ -163,7 +165,7 @@ class Runner:
             wanted = None if only is None else self.mine(entry, only)
             if wanted == []:
                 continue
-            self.progress.step(contest.number, f'{entry.suite}, {entry.contender.name}, {entry.ranks} ranks')
+            self.progress.step(self.lap, f'{entry.suite}, {entry.contender.name}, {entry.ranks} ranks')
             self.go_on(contest.number, entry, wanted)
         contest.number += 1
         return self.progress.elapsed() - started

@@ -31,7 +31,7 @@ def lines(results):
           f"commit {machine.get('commit')}; {machine.get('date')}."
     yield ''
     yield words.counts(results.rows)
-    yield 'A ratio is the median over rounds, with its confidence interval. Rows are compared in one placement of the cores.'
+    yield 'A ratio is the median over rounds, with its confidence interval. A pair of times is of one placement of the cores; times are those of the more frequent one.'
     yield words.QUIET
     yield ''
     yield '| ' + ' | '.join(HEAD) + ' |'

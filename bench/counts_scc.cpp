@@ -100,7 +100,7 @@ void count(Team& world) {
   pgas::exchange_halo(now);
   // One row each way, read and written. The neighbours write into the own part alone.
   tell(team, "halo", cols * 8, during(now.window().state().segment, [&] { pgas::exchange_halo(now); }),
-       {.lines = 2 * 2 * (cols * 8 / line), .drops = 1, .flushes = 0});
+       {.lines = 4 * (cols * 8 / line), .drops = 1, .flushes = 0});
 }
 
 }  // namespace

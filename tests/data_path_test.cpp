@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <numeric>
 #include <pgas/array/streamed_copy.hpp>
+#include <pgas/support/cache_sizes.hpp>
 #include <pgas/support/combine.hpp>
+#include <pgas/support/copy_run.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <vector>
@@ -76,6 +78,80 @@ TEST_CASE(
       REQUIRE_MESSAGE(is_exact(to, margin, from, 5, all), "pieces of ", piece, " bytes, walk ", walk);
     }
   }
+}
+
+TEST_CASE("copy: rows of every size reach their places, and no byte between them changes") {
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  auto const from = numbered(most);
+  pgas::detail::streaming_copier copy;
+  for (std::size_t const row_bytes : {8U, 64U, 1000U, 4096U, 40'000U}) {
+    for (std::size_t const rows : {1U, 3U, 25U}) {
+      std::size_t const pitch = row_bytes + 40;
+      std::vector<std::byte> to(rows * pitch + margin, guard);
+      auto expected = to;
+      for (std::size_t i = 0; i < rows * row_bytes; ++i) {
+        std::size_t const row = i / row_bytes;
+        expected[margin + row * pitch + i % row_bytes] = from[row * (row_bytes + 7) + i % row_bytes];
+      }
+      for (int again = 0; again < 3; ++again)
+        copy.copy_rows(to.data() + margin, pitch, from.data(), row_bytes + 7, rows, row_bytes);
+      REQUIRE_MESSAGE(to == expected, rows, " rows of ", row_bytes, " bytes");
+    }
+  }
+}
+
+TEST_CASE("copy_run: a long copy passes the caches, and the next one to the same place does not") {
+  std::vector<std::byte> memory(5000);
+  auto* const at = memory.data();
+  pgas::detail::copy_run run(100, 1000);
+  auto const passes = [&](std::size_t first, std::size_t bytes) {
+    return run.passes_caches(at + first, at + first + bytes, bytes);
+  };
+  CHECK_FALSE(passes(0, 100));
+  CHECK(passes(2000, 400));
+  for (int again = 0; again < 3; ++again) CHECK_FALSE(passes(2000, 400));
+  CHECK(passes(100, 400));
+  CHECK(passes(2000, 400));  // another copy came between
+  CHECK_FALSE(passes(2000, 400));
+  CHECK_FALSE(passes(50, 50));  // a short copy after a long one that stayed in the caches
+  for (int again = 0; again < 3; ++again) CHECK(passes(3000, 1001));  // longer than all that the caches keep
+}
+
+TEST_CASE("copy_run: a walk in pieces stays in the caches from its second time on, if they keep all of it") {
+  std::vector<std::byte> memory(3000);
+  auto* const at = memory.data();
+  for (std::size_t const length : {150U, 950U, 1000U, 1050U, 3000U}) {
+    pgas::detail::copy_run run(100, 1000);
+    auto const walk = [&](std::size_t piece) {
+      std::size_t passed = 0;
+      for (std::size_t done = 0; done < length; done += piece) {
+        if (run.is_worth_a_look(at + done, piece)) {
+          passed += run.passes_caches(at + done, at + done + piece, piece) ? piece : 0;
+        } else {
+          run.begin(at + done, at + done + piece, piece);
+        }
+      }
+      return passed;
+    };
+    CHECK(walk(50) == length - 100);  // the first two are short together
+    for (int again = 0; again < 3; ++again) CHECK(walk(50) == (length <= 1000 ? 0 : length));
+  }
+}
+
+TEST_CASE("copy_run: blocks side by side in the same rows are no copy to the same place") {
+  std::vector<std::byte> memory(5000);
+  auto* const at = memory.data();
+  pgas::detail::copy_run run(100, 1000);
+  for (std::size_t block = 0; block < 4; ++block)
+    CHECK(run.passes_caches(at + 50 * block, at + 50 * block + 850, 300));
+}
+
+TEST_CASE("cache_sizes: the texts of the system are read as numbers and as masks of cores") {
+  CHECK(pgas::detail::number_in({"32768K\n"}) == 32768);
+  CHECK(pgas::detail::number_in({""}) == 0);
+  CHECK(pgas::detail::bits_in({"00000001,0000f00a\n"}) == 7);
+  CHECK(pgas::detail::bits_in({""}) == 0);
+  CHECK(pgas::detail::number_in(pgas::detail::system_text("/no/such/file")) == 0);
 }
 
 TEST_CASE(

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <pgas/support/copy_run.hpp>
 #include <pgas/support/expects.hpp>
 
 // Sanitizers see neither into assembly nor, some of them, accesses of 32 bytes. So under them every copy is a
@@ -48,8 +45,82 @@ void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
 }
 
 #if defined(PGAS_STREAMS)
-/// A longer copy gains nothing from `copy_wide`.
-inline constexpr std::size_t most_wide = 1024;
+/// A longer copy gains nothing from `copy_wide`: a memcpy moves it by the processor's own instruction for
+/// strings, whose start counts less then.
+inline constexpr std::size_t most_wide = 8192;
+
+/// Copies 32 to 64 bytes in two registers of 32 bytes, inline.
+///
+/// Registers of 16 bytes take twice as many places in the queue of stores, so a walk past the caches has half
+/// as many lines under way. In assembly, since callers are compiled for processors without these registers.
+[[gnu::always_inline]] inline void copy_in_two(std::byte* to, std::byte const* from,
+                                               std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 1>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm1\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1");
+#endif
+}
+/// Copies 64 to 128 bytes in four registers of 32 bytes, inline.
+[[gnu::always_inline]] inline void copy_in_four(std::byte* to, std::byte const* from,
+                                                std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 2>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu 32(%[from]), %%ymm1\n\t"
+      "vmovdqu -64(%[from],%[bytes]), %%ymm2\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm3\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, 32(%[to])\n\t"
+      "vmovdqu %%ymm2, -64(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm3, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3");
+#endif
+}
+
+/// Copies 128 to 256 bytes in eight registers of 32 bytes, inline. All loads precede all stores: where both
+/// places are the same of a page, a load would wait for the store before it.
+[[gnu::always_inline]] inline void copy_in_eight(std::byte* to, std::byte const* from,
+                                                 std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 4>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu 32(%[from]), %%ymm1\n\t"
+      "vmovdqu 64(%[from]), %%ymm2\n\t"
+      "vmovdqu 96(%[from]), %%ymm3\n\t"
+      "vmovdqu -128(%[from],%[bytes]), %%ymm4\n\t"
+      "vmovdqu -96(%[from],%[bytes]), %%ymm5\n\t"
+      "vmovdqu -64(%[from],%[bytes]), %%ymm6\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm7\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, 32(%[to])\n\t"
+      "vmovdqu %%ymm2, 64(%[to])\n\t"
+      "vmovdqu %%ymm3, 96(%[to])\n\t"
+      "vmovdqu %%ymm4, -128(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm5, -96(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm6, -64(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm7, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+#endif
+}
 
 /// Copies 64 bytes in two registers.
 [[gnu::always_inline, gnu::target("avx2")]] inline void copy_wide_line(std::byte* to,
@@ -97,20 +168,25 @@ inline constexpr std::size_t most_wide = 1024;
 }
 #endif
 
-/// Copies more than 64 bytes.
-inline void copy_whole(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+/// Copies 32 bytes or more through the caches: up to 256 inline where the processor has the registers, and
+/// more by a call, which would cost more than a short copy.
+inline void copy_cached(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
 #if defined(PGAS_STREAMS)
-  if (bytes <= most_wide && __builtin_cpu_supports("avx2")) return copy_wide(to, from, bytes);
+  if (__builtin_cpu_supports("avx2")) [[likely]] {
+    if (bytes <= 64) return copy_in_two(to, from, bytes);
+    if (bytes <= 128) return copy_in_four(to, from, bytes);
+    if (bytes <= 256) return copy_in_eight(to, from, bytes);
+    if (bytes <= most_wide) return copy_wide(to, from, bytes);
+  }
 #endif
+  if (bytes <= 64) return copy_ends<16, 2>(to, from, bytes);
   std::memcpy(to, from, bytes);
 }
 
-/// Copies up to 64 bytes inline, and more by a call, which would cost more than a short copy.
+/// Copies any number of bytes through the caches.
 inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  if (bytes > 64) [[likely]] {
-    copy_whole(to, from, bytes);
-  } else if (bytes >= 32) {
-    copy_ends<16, 2>(to, from, bytes);
+  if (bytes >= 32) [[likely]] {
+    copy_cached(to, from, bytes);
   } else if (bytes >= 16) {
     copy_ends<16, 1>(to, from, bytes);
   } else if (bytes >= 8) {
@@ -208,12 +284,6 @@ inline void end_streaming() noexcept {
   end_streaming();
 }
 
-/// The most bytes of a copy that a core's own second level cache holds together with their source.
-inline std::size_t half_of_second_level() noexcept {
-  static long const bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // slow: a virtual machine's host answers it
-  return bytes > 0 ? static_cast<std::size_t>(bytes) / 2 : std::size_t{1} << 20U;
-}
-
 /// Copies rows of `row_bytes` bytes; pitches are in bytes.
 ///
 /// With `streams` the rows pass the caches, and the caller ends the series by end_streaming(). Short rows are
@@ -239,52 +309,37 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
   }
 }
 
-/// Copies to one memory, and streams a run of copies past the caches when they could not keep it.
-///
-/// A run is one copy, or several of which each begins where the one before ended. It is streamed when it is
-/// longer than half of a core's second level cache, since its source takes the other half. Through the cache
-/// such a run would push out everything else, and each store would first read the line it overwrites. A
-/// shorter run goes through the cache, where a reader, or the next copy to the same place, finds it.
+/// Copies to one memory, and streams past the caches what they could not keep: see copy_run.
 class streaming_copier {
  public:
   void operator()(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if (bytes < long_copy) return copy_short(to, from, bytes);
 #if defined(PGAS_STREAMS)
-    auto const at = reinterpret_cast<std::uintptr_t>(to);
-    if (at == end() || bytes > kept_ || run() > kept_) return copy_in_run(to, from, bytes);
-    set_run(at + bytes, bytes);
+    if (run_.is_worth_a_look(to, bytes)) return copy_in_run(to, from, bytes);
+    run_.begin(to, to + bytes, bytes);
 #endif
-    std::memcpy(to, from, bytes);
+    copy_cached(to, from, bytes);
   }
-
- private:
+  /// Copies rows of `row_bytes` bytes as one copy; pitches are in bytes.
+  void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
+                 std::size_t rows, std::size_t row_bytes) noexcept {
+    bool streams = false;
 #if defined(PGAS_STREAMS)
-  /// A copy into a range that is still cached resets the run. A copy elsewhere at most halves it, so a
-  /// sequential walk that restarts at its beginning keeps streaming.
+    std::size_t const bytes = rows * row_bytes;
+    if (bytes >= long_copy) streams = run_.passes_caches(to, to + (rows - 1) * to_pitch + row_bytes, bytes);
+#endif
+    detail::copy_rows(to, to_pitch, from, from_pitch, rows, row_bytes, streams);
+    if (streams) end_streaming();
+  }
+
+#if defined(PGAS_STREAMS)
+ private:
   [[gnu::noinline]] void copy_in_run(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-    auto const at = reinterpret_cast<std::uintptr_t>(to);
-    std::size_t length = run();
-    if (at != end()) length = end() - at <= kept_ ? 0 : std::min(length, 2 * kept_) / 2;
-    length += bytes;
-    set_run(at + bytes, length);
-    if (length > kept_) return stream(to, from, bytes);
-    std::memcpy(to, from, bytes);
+    if (run_.passes_caches(to, to + bytes, bytes)) return stream(to, from, bytes);
+    copy_cached(to, from, bytes);
   }
 
-  // Threads of one rank may copy at the same time. Then runs are not recognized, and the copies are still
-  // right.
-  [[nodiscard]] std::uintptr_t end() noexcept {
-    return std::atomic_ref(end_).load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] std::size_t run() noexcept { return std::atomic_ref(run_).load(std::memory_order_relaxed); }
-  void set_run(std::uintptr_t end, std::size_t length) noexcept {
-    std::atomic_ref(end_).store(end, std::memory_order_relaxed);
-    std::atomic_ref(run_).store(length, std::memory_order_relaxed);
-  }
-
-  std::uintptr_t end_ = 0;                     ///< the end of the last long copy
-  std::size_t run_ = 0;                        ///< the length of the run that ended there, in bytes
-  std::size_t kept_ = half_of_second_level();  ///< the longest run that caches keep, in bytes
+  copy_run run_;
 #endif
 };
 

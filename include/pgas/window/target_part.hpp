@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/hints.hpp>
 #include <pgas/window/state.hpp>
 #include <span>
@@ -10,8 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// One rank's part of a window as an open epoch reaches it: the state and the rank. If the part may be near,
 /// it also holds its address, which is null if the part is far.
 ///
-/// An element of a near part is stored and loaded. Every other transfer is one call of the coherence policy,
-/// which hands it to the segment. Callers have checked their arguments.
+/// An element of a near part is stored and loaded, and a few of them are copied here. Every other transfer is
+/// one call of the coherence policy, which hands it to the segment. Callers have checked their arguments.
 template <class State, hints Hints, part_is Where = State::parts>
 class target_part {
  public:
@@ -61,6 +62,10 @@ class target_part {
     }
   }
   void put(std::size_t first, std::span<value_type const> values) const {
+    if (is_few(values)) {
+      return copy_few(bytes_of(first), reinterpret_cast<std::byte const*>(values.data()),
+                      values.size_bytes());
+    }
     if (!values.empty()) coherence_type::put(segment(), location_of(first), std::as_bytes(values));
   }
   /// Puts rows of bytes; pitches are in bytes.
@@ -112,6 +117,9 @@ class target_part {
     }
   }
   void get(std::size_t first, std::span<value_type> values) const {
+    if (is_few(values)) {
+      return copy_few(reinterpret_cast<std::byte*>(values.data()), bytes_of(first), values.size_bytes());
+    }
     if (!values.empty()) get_bytes(location_of(first), std::as_writable_bytes(values));
   }
   /// Gets rows of bytes; pitches are in bytes.
@@ -134,6 +142,22 @@ class target_part {
     get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
     segment().flush_local(rank_);
     return value;
+  }
+
+  /// Returns whether elements are copied without the segment, which would compute the part's address anew.
+  template <class T>
+  [[nodiscard]] bool is_few(std::span<T> values) const noexcept {
+    return is_near() && values.size_bytes() < long_copy;
+  }
+  static void copy_few(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    if constexpr (has_address) copy_short(to, from, bytes);
+  }
+  [[nodiscard]] std::byte* bytes_of([[maybe_unused]] std::size_t first) const noexcept {
+    if constexpr (has_address) {
+      return reinterpret_cast<std::byte*>(base_ + first);
+    } else {
+      return nullptr;
+    }
   }
 
   static constexpr bool has_address = Where != part_is::far;

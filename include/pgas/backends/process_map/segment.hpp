@@ -106,11 +106,11 @@ class mapped_segment {
 
   void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
                 row_shape shape) const noexcept {
-    copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape);
+    copy_out_.copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape.rows, shape.row_bytes);
   }
   void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch,
                 row_shape shape) const noexcept {
-    copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape);
+    copy_in_.copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape.rows, shape.row_bytes);
   }
 
   static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
@@ -191,8 +191,9 @@ class mapped_segment {
   std::byte* header_;
   std::byte* base_ = nullptr;
   std::uint64_t stride_ = 0;
-  streaming_copier copy_out_;  ///< to parts
-  streaming_copier copy_in_;   ///< from parts
+  // Mutable, since what they remember changes no byte.
+  mutable streaming_copier copy_out_;  ///< to parts
+  mutable streaming_copier copy_in_;   ///< from parts
 };
 static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
 static_assert(atomic_segment<mapped_segment, double, op::sum>);

@@ -27,6 +27,24 @@ void for_each_own_row(Array const& a, hint<Mode> mode, Use&& use) {
   }
 }
 
+/// Calls use(run) for runs of own cells without gaps, in the order of memory. Where the own part is plain
+/// memory, rows that lie one behind the other are one run; else each row is a run.
+template <any_global_array Array, hints Mode, class Use>
+void for_each_own_run(Array const& a, hint<Mode> mode, Use&& use) {
+  if constexpr (Array::is_contiguous) {
+    for (std::size_t k = 0; k < a.layout().tiles(a.rank()); ++k) {
+      auto const mine = a.layout().tile_of(a.rank(), k);
+      box_in<Array::dimensions> const part{mine.offset, mine.pitches};
+      for_each_block(mine.cells.count, part, part, [&](rows_of block, std::size_t first, std::size_t pitch) {
+        for (std::size_t row = 0; row < block.rows; ++row)
+          use(stage(a.window(), first + row * pitch, block.cols, mode).span());
+      });
+    }
+  } else {
+    for_each_own_row(a, mode, [&](auto const&, auto row) { use(row); });
+  }
+}
+
 }  // namespace detail
 
 /// Calls f(cell) for each own cell, in the order of memory: `for_each(a, [](double& x) { x *= 2; })`.
@@ -39,8 +57,8 @@ void for_each_own_row(Array const& a, hint<Mode> mode, Use&& use) {
 template <any_global_array Array, class F>
   requires std::invocable<F&, typename Array::value_type&>
 void for_each(Array const& a, F f) {
-  detail::for_each_own_row(a, read_write, [&](auto const&, auto row) {
-    for (auto& cell : row) std::invoke(f, cell);
+  detail::for_each_own_run(a, read_write, [&](auto run) {
+    for (auto& cell : run) std::invoke(f, cell);
   });
 }
 
@@ -59,8 +77,7 @@ void for_each_index(Array const& a, F f) {
 /// Stores value to each own cell. Otherwise like for_each.
 template <any_global_array Array>
 void fill(Array const& a, typename Array::value_type const& value) {
-  detail::for_each_own_row(a, write_only,
-                           [&](auto const&, auto row) { std::fill(row.begin(), row.end(), value); });
+  detail::for_each_own_run(a, write_only, [&](auto run) { std::fill(run.begin(), run.end(), value); });
 }
 
 /// Stores first + k to each own cell, where k is the number of the cell in row-major order of the whole

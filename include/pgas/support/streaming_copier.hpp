@@ -264,10 +264,10 @@ inline void stream_part(std::byte* to, std::byte const* from, std::size_t bytes)
   std::size_t const head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
   if (bytes >= head + 64) [[likely]] {
     copy_short(to, from, head);
-    std::size_t done = head;
-    done += __builtin_cpu_supports("avx512f") ? stream_whole_lines(to + head, from + head, bytes - head)
-                                              : stream_lines(to + head, from + head, bytes - head);
-    return copy_short(to + done, from + done, bytes - done);
+    std::size_t const done =
+        head + (__builtin_cpu_supports("avx512f") ? stream_whole_lines(to + head, from + head, bytes - head)
+                                                  : stream_lines(to + head, from + head, bytes - head));
+    return copy_short(to + done, from + done, (bytes - head) % 64);  // as the compiler sees, less than a line
   }
 #endif
   copy_short(to, from, bytes);

@@ -31,8 +31,8 @@ class target_transfers : public checked_part<State, Hints, Where> {
   }
 
   /// Puts values.size() elements from private memory at `first`. The source may be reused after flush_local
-  /// or close. Costs a copy on shared memory, past the caches if it is long, else a message. MPI_Put,
-  /// shmem_put.
+  /// or close. Costs a copy on shared memory, past the caches if it is long and to a new place, else a
+  /// message. MPI_Put, shmem_put.
   void put(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("put", first, values.size());

@@ -35,6 +35,7 @@ struct raw {
   int rank;
   std::size_t size;
   T* base;
+  T* announced;
 
   void put(std::size_t i, T const& value) const { base[i] = value; }
   T get(std::size_t i) const { return base[i]; }

@@ -6,6 +6,7 @@
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/platform/native_element.hpp>
 #include <pgas/support/combine.hpp>
+#include <pgas/window/announced_elements.hpp>
 #include <pgas/window/target_part.hpp>
 #include <span>
 #include <vector>
@@ -16,8 +17,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Under an exclusive lock the rank is alone and modifies plain memory. Elsewhere the processor's own
 /// instructions modify an element, or, without such an instruction, this rank does so under a lock. Callers
-/// have checked their arguments. The object serves one operation; `memory` belongs to the view and outlives
-/// it.
+/// have checked their arguments. The object serves one operation; `memory` and `announced` belong to the view
+/// and outlive it.
 template <class State, hints Hints, part_is Where>
 class element_operations {
  public:
@@ -25,7 +26,10 @@ class element_operations {
   using value_type = typename State::value_type;
   using memory_type = typename State::element_modes_type::memory_type;
 
-  element_operations(part_type const& part, memory_type& memory) noexcept : part_(part), memory_(memory) {}
+  using announced_type = announced_elements<value_type>;
+
+  element_operations(part_type const& part, memory_type& memory, announced_type& announced) noexcept
+      : part_(part), memory_(memory), announced_(announced) {}
 
   /// Sets the element to op(element, value), and returns its value before.
   template <class Op>
@@ -58,6 +62,7 @@ class element_operations {
       auto& modes = part_.state().elements;
       if (memory_.is_set()) {
         memory_.reset();
+        announced_.withdraw();
         modes.go(part_.rank());
       }
       if (modes.many_at_once(part_.rank(), [&] { modify_all_alone(first, values, before, op); })) return;
@@ -161,10 +166,14 @@ class element_operations {
   [[nodiscard]] native_element<value_type> at_hand(std::size_t i) const noexcept {
     return native_element<value_type>(part_.elements()[i]);
   }
+  /// True if the processor modifies an element by its address alone.
+  template <class Op>
+  static constexpr bool is_at_hand = State::is_direct && requires(value_type& element, Op op) {
+    segment_type::fetch_op(element, element, op);
+  };
   template <class Op>
   value_type fetch_op(std::size_t i, value_type const& value, Op op) const {
-    if constexpr (State::is_direct &&
-                  requires(value_type& element) { segment_type::fetch_op(element, value, op); }) {
+    if constexpr (is_at_hand<Op>) {
       return segment_type::fetch_op(part_.elements()[i], value, op);  // reads nothing of the segment
     } else {
       if constexpr (may_be_at_hand) {
@@ -201,6 +210,14 @@ class element_operations {
     } else if constexpr (user_operation_on<Op, value_type> && is_native<op::replace>) {
       modify_one_by_one();
       return modify_by_exchange(i, value, op);
+    } else if constexpr (is_native<Op> && is_at_hand<Op> && State::has_native_elements) {
+      value_type* first = announced_.first();
+      if (first == nullptr) [[unlikely]] {
+        modify_one_by_one();
+        first = part_.elements();
+        if (memory_.is_set()) announced_.announce(first);
+      }
+      return segment_type::fetch_op(first[i], value, op);
     } else if constexpr (is_native<Op>) {
       modify_one_by_one();
       return fetch_op(i, value, op);
@@ -306,6 +323,7 @@ class element_operations {
 
   part_type const& part_;
   memory_type& memory_;
+  announced_type& announced_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -163,7 +163,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   using base::check_writes;
   using operations = element_operations<State, Hints, Where>;
 
-  [[nodiscard]] operations atomically() const noexcept { return {*this, memory_}; }
+  [[nodiscard]] operations atomically() const noexcept { return {*this, memory_, announced_}; }
   /// A span of a trace for the whole operation, which may be many calls of the segment, or none.
   [[nodiscard]] auto modifies(std::string_view operation, std::size_t count) const {
     rank_t const target = this->rank();
@@ -207,6 +207,8 @@ class target_atomics : public target_transfers<State, Hints, Where> {
                          before == nullptr ? nullptr : before + done_before, op);
     }
   }
+
+  mutable typename operations::announced_type announced_{};  ///< set only while memory_ is
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

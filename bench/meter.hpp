@@ -144,6 +144,7 @@ struct way {
   std::string_view name;
   std::function<void(std::size_t)> run;
   std::function<double(std::size_t)> timed = {};  // replaces run if only a part counts: returns seconds
+  bool is_of_all = false;                         ///< every rank does the whole work
 };
 
 class meter {
@@ -276,6 +277,8 @@ class meter {
   static constexpr std::size_t many_blocks = 9;         ///< of each way in a repetition, if they are short
   static constexpr double block_seconds = 0.025e-3;     ///< time of a short one
   static constexpr std::size_t many_iterations = 1000;  ///< of a short one, at least
+  /// Time of a run of all ranks where they share cores: its two ends take a turn of each rank.
+  static constexpr double shared_seconds = 1e-3;
 
   /// A row's work in pieces: the iterations of each way's block, and the blocks of each way in a repetition.
   struct pieces {
@@ -297,8 +300,10 @@ class meter {
     }
     if (is_short) return {std::move(iterations), many_blocks};
     iterations.clear();
-    double const length = std::max(key.sample_seconds, settings_->sample_seconds);
-    for (auto const& w : ways) iterations.push_back(choose(w, length));
+    for (auto const& w : ways) {
+      double const least = w.is_of_all && oversubscribed() ? shared_seconds : settings_->sample_seconds;
+      iterations.push_back(choose(w, std::max(key.sample_seconds, least)));
+    }
     return {std::move(iterations), 1};
   }
 
@@ -371,13 +376,17 @@ class meter {
 
   double run(way const& w, std::size_t iterations) const {
     align();
-    double const before = now();
+    // Where ranks share cores, others work before rank 0 gets its core, and after it has finished. So the
+    // time runs from the moment when the last rank is ready until the last has finished.
+    bool const until_last = w.is_of_all && oversubscribed();
+    double const before = until_last ? aligned_at() : now();
     double seconds = 0;
     if (w.timed) {
       seconds = w.timed(iterations);
     } else {
       w.run(iterations);
-      seconds = now() - before;
+      if (until_last) align();
+      seconds = (until_last ? aligned_at() : now()) - before;
     }
     rest_();
     return seconds;

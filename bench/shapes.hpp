@@ -76,9 +76,12 @@ way origin_only(meter const& m, std::string_view name, Step step) {
 /// Runs `step` on every rank.
 template <class Step>
 way everybody(std::string_view name, Step step) {
-  return {name, [step](std::size_t n) mutable {
-            for (; n > 0; --n) step();
-          }};
+  return {.name = name,
+          .run =
+              [step](std::size_t n) mutable {
+                for (; n > 0; --n) step();
+              },
+          .is_of_all = true};
 }
 
 /// Runs `step` on every rank, until all have done it that many times: the slowest rank counts.

@@ -19,7 +19,8 @@ METHODS = [
     (r'(put_)?get_chain/.*', 'Each operation needs the result of the one before, so only one is under way.'),
     (r'flag|pingpong/.*', 'The ranks send to each other in turn. The time is half of a round trip.'),
     (r'barrier_late', 'One rank comes 2 ms after the other. The time is that from its arrival to the other\'s return.'),
-    (r'(barrier|fence|pscw(_each)?)(/.*)?', 'All ranks call it again and again, and nothing else. The slowest rank counts.'),
+    (r'(barrier|fence|pscw(_each)?)(/.*)?', 'All ranks call it again and again, and nothing else. Where they share '
+     'cores, the time runs from the start of the last rank to the end of the last one.'),
     (r'lock_contended.*', 'All ranks want the lock at once. The time is that for which each of them has it.'),
     (r'lock_unfairness.*', 'All ranks take the lock as often as they can. The number is a fair share over the least lucky rank\'s.'),
     (r'lock_hand_over.*', 'The lock goes from one rank to the other, in turn.'),

@@ -16,11 +16,14 @@ namespace detail {
 class small_group {
  public:
   explicit small_group(group given) : size_(given.size()) {
-    if (size_ > few_.size()) {
-      many_.assign(given.begin(), given.end());
-      size_ = 0;
-    } else {
-      std::copy(given.begin(), given.end(), few_.begin());
+    if (size_ > few_.size()) [[unlikely]] {
+      take_many(given);
+      return;
+    }
+    // Rank by rank: a copy of unknown length would be a call.
+    for (std::size_t i = 0; i < few_.size(); ++i) {
+      if (i == size_) break;
+      few_[i] = given[i];
     }
   }
   operator group() const noexcept { return many_.empty() ? group(few_.data(), size_) : group(many_); }
@@ -36,33 +39,49 @@ class small_group {
   }
 
  private:
+  [[gnu::noinline]] void take_many(group given) {
+    many_.assign(given.begin(), given.end());
+    size_ = 0;
+  }
+
   std::size_t size_;  ///< of few_
   std::array<rank_t, 8> few_;
   std::vector<rank_t> many_;
 };
 
+/// Refuses a group that names a rank twice.
+template <class State>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_twice(State const& s, rank_t twice,
+                                                         std::string_view operation) {
+  throw error(errc::invalid_argument, s.job_rank(), operation,
+              "rank " + std::to_string(twice) + " is in the group twice");
+}
+
+/// Throws if a rank is in a large group twice.
+template <class State>
+[[gnu::noinline]] void check_differ(State const& s, group given, std::string_view operation) {
+  std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
+  for (rank_t rank : given) {
+    if (named[static_cast<std::size_t>(rank)]) refuse_twice(s, rank, operation);
+    named[static_cast<std::size_t>(rank)] = true;
+  }
+}
+
 /// Checks a group once, when its epoch opens, so that a wrong rank is an error and not a hang. Returns the
 /// epoch's copy.
 template <class State>
-small_group checked_group(State const& s, group given, std::string_view operation) {
+[[gnu::always_inline]] inline small_group checked_group(State const& s, group given,
+                                                        std::string_view operation) {
   for (rank_t rank : given) s.check_rank(rank, operation);
   if constexpr (assertions >= assertion_level::light) {
-    auto const refuse = [&](rank_t twice) {
-      throw error(errc::invalid_argument, s.job_rank(), operation,
-                  "rank " + std::to_string(twice) + " is in the group twice");
-    };
     if (given.size() <= 8) {
       for (std::size_t i = 1; i < given.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-          if (given[i] == given[j]) refuse(given[i]);
+          if (given[i] == given[j]) refuse_twice(s, given[i], operation);
         }
       }
     } else {
-      std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
-      for (rank_t rank : given) {
-        if (named[static_cast<std::size_t>(rank)]) refuse(rank);
-        named[static_cast<std::size_t>(rank)] = true;
-      }
+      check_differ(s, given, operation);
     }
   }
   return small_group(given);

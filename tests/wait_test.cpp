@@ -10,6 +10,7 @@
 #include <pgas/platform/job/blocked.hpp>
 #include <pgas/platform/job/processes.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <pgas/platform/words/first_turns.hpp>
 #include <pgas/signals.hpp>
 #include <random>
 #include <thread>
@@ -41,7 +42,69 @@ auto locked_window(Team& team) {
 
 void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
+/// The looks at a sum of arrivals, which is `before` until look number `comes_at`, and then `all`.
+struct watched_sum {
+  pgas::word before;
+  std::size_t comes_at = SIZE_MAX;
+  std::size_t looks = 0;
+  std::size_t waits = 0;  ///< the calls of wait_until
+  static constexpr pgas::word all = 4;
+};
+
+/// The words of one of four ranks, of which two can run at once.
+class crowded_control : public pgas::detail::control_archetype {
+ public:
+  struct cell_type : pgas::detail::control_archetype::cell_type {
+    watched_sum* sum;
+    [[nodiscard]] pgas::word load(std::memory_order) const {
+      return ++sum->looks < sum->comes_at ? sum->before : watched_sum::all;
+    }
+  };
+  struct job {
+    wait_policy policy;
+    [[nodiscard]] wait_policy waits() const noexcept { return policy; }
+  };
+
+  crowded_control(wait_policy policy, watched_sum& sum) : job_{policy}, sum_(&sum) {}
+  [[nodiscard]] pgas::rank_t size() const noexcept { return 4; }
+  [[nodiscard]] pgas::rank_t most_at_once() const noexcept { return 2; }
+  [[nodiscard]] job const& owner() const noexcept { return job_; }
+  [[nodiscard]] cell_type cell(pgas::rank_t, std::size_t) const { return {{}, sum_}; }
+  template <class Word, std::predicate<pgas::word> Predicate>
+  pgas::word wait_until(Word const& w, Predicate&&, pgas::waiting_for const&) {
+    ++w.sum->waits;
+    return watched_sum::all;
+  }
+
+ private:
+  job job_;
+  watched_sum* sum_;
+};
+static_assert(pgas::detail::control_in_turns<crowded_control>);
+
+watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive) {
+  crowded_control control(policy, sum);
+  pgas::detail::first_turns<crowded_control>(control).wait_for_all(control, control.cell(0, 0),
+                                                                   watched_sum::all, {.operation = "fence"});
+  return sum;
+}
+
 }  // namespace
+
+TEST_CASE(
+    "waiting: where ranks share cores, a rank takes turns first, and leaves a long wait to the control") {
+  watched_sum const soon = waited_for({.before = 1, .comes_at = 20});
+  CHECK((soon.looks == 20 && soon.waits == 0));
+  watched_sum const late = waited_for({.before = 1});
+  CHECK((late.looks > 0 && late.waits == 1));
+  // One rank is missing, and one other can run now: to look for it is cheaper than a switch.
+  watched_sum const nearly = waited_for({.before = 3});
+  CHECK((nearly.looks > 100 * late.looks && nearly.waits == 1));
+  for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
+    watched_sum const at_once = waited_for({.before = 3}, keeps_or_sleeps);
+    CHECK((at_once.looks == 0 && at_once.waits == 1));
+  }
+}
 
 TEST_CASE("waiting: a wait sees the value that ends it under each policy, early or late") {
   for (std::string_view const name : pgas::wait_policy_names) {

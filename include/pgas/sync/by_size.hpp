@@ -35,11 +35,17 @@ struct by_size {
       if (takes_few_) {
         few_.fence(b, operation);
       } else {
-        many_.fence(b, operation);
+        fence_many(b, operation);
       }
     }
 
    private:
+    /// Out of line, so that few ranks save no registers for it.
+    template <boundary Boundary>
+    [[gnu::noinline]] void fence_many(Boundary& b, std::string_view operation) {
+      many_.fence(b, operation);
+    }
+
     static bool is_native(Control const& control) {
       if constexpr (control_of_nodes<Control>) {
         return control.leaders().size() == 1;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/first_turns.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -18,7 +20,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <control Control>
 class arrival_counter {
  public:
-  arrival_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {
+  arrival_counter(Control& control, std::size_t first_cell)
+      : control_(&control),
+        sum_(control.cell(0, first_cell)),
+        ranks_(static_cast<word>(control.size())),
+        turns_(control) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
       if (rank != control.rank()) others_.push_back(rank);
     }
@@ -28,13 +34,10 @@ class arrival_counter {
   /// each rank that waits for the sum. It is also an acquire, for the rank that arrives last and does not
   /// wait.
   template <boundary Boundary, class Add>
-  void fence(Boundary& b, std::string_view operation, Add&& add) {
+  [[gnu::always_inline]] void fence(Boundary& b, std::string_view operation, Add&& add) {
     b.publish(everyone);
-    all_ += static_cast<word>(control_->size());
-    auto const sum = control_->cell(0, cell_);
-    if (add(sum) < all_)
-      control_->wait_until(
-          sum, [all = all_](word seen) { return seen >= all; }, why(operation));
+    all_ += ranks_;
+    if (add(sum_) < all_) wait_for_all(operation);
     b.refresh(everyone);
   }
 
@@ -44,9 +47,18 @@ class arrival_counter {
   }
 
  private:
+  using cell_type = decltype(std::declval<Control&>().cell(0, 0));
+
+  /// Out of line, so that the rank that arrives last saves no registers.
+  [[gnu::noinline]] void wait_for_all(std::string_view operation) {
+    turns_.wait_for_all(*control_, sum_, all_, why(operation));
+  }
+
   Control* control_;
-  std::size_t cell_;
+  cell_type sum_;
+  word ranks_;
   word all_ = 0;  ///< the sum when every fence so far is over
+  first_turns<Control> turns_;
   std::vector<rank_t> others_;
 };
 
@@ -61,7 +73,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// fence. Dissemination needs it in each of its rounds, each time after another rank has had it.
 ///
 /// Words, states, memory and differences are those of detail::arrival_counter.
-/// Costs     one read-modify-write by each rank, all on one word.
+/// Costs     one read-modify-write by each rank, all on one word. Where k ranks share a core, k - 1 switches:
+///           see detail::first_turns.
 struct central_counter {
   static constexpr std::string_view name = "central_counter";
   static constexpr rmw needs = rmw::test_and_set;
@@ -116,6 +129,7 @@ struct guarded_counter {
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
       arrivals_.fence(b, operation, [&](auto const& sum) {
+        detail::will_change(sum);  // both lines come at once
         auto const guard = control_->cell(0, guard_);
         for (unsigned attempt = 0;; ++attempt) {
           word is_free = 0;

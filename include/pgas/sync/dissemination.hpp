@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/will_change.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -44,7 +45,8 @@ struct dissemination {
         rank_t const from = self < distance ? self - distance + size : self - distance;
         // release: pairs with the acquire load of wait_until in `to`; carries this rank's writes, and those
         // it has heard of in earlier rounds.
-        detail::uncovered(control_->slot(to, round, self)).store(reached_, std::memory_order_release);
+        detail::store_now(detail::uncovered(control_->slot(to, round, self)), reached_,
+                          std::memory_order_release);
         control_->wait_until(control_->slot(self, round, from),
                              [reached = reached_](word seen) { return seen >= reached; },
                              {.operation = operation, .awaited = group(&from, 1)});

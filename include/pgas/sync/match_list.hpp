@@ -87,6 +87,7 @@ struct match_list {
         if (!is_matched(target)) match(target, "complete");
       }
       b.publish(targets);
+      completions_.will_add(targets);
       for (rank_t target : targets) {
         auto const f = find(target);
         // relaxed: the next target that takes the place learns nothing from it. This target posts again only
@@ -132,6 +133,7 @@ struct match_list {
     [[nodiscard]] bool is_matched(rank_t target) noexcept { return find(target) != matched_.end(); }
 
     void match(rank_t target, std::string_view operation) {
+      completions_.will_add(target);
       std::size_t const place =
           control_->wait_any(std::span(own_), [target](word w) { return w == name_of(target); },
                              {.operation = operation, .awaited = group(&target, 1)});

@@ -43,17 +43,20 @@ struct match_vector {
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
       b.publish(origins);
+      if (origins.size() > 1) {
+        for (rank_t origin : origins) detail::will_change(vector_of(origin));  // the lines come at once
+      }
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        detail::flip(detail::uncovered(control_->cell(origin, vector_word(self()))), bit(self()),
-                     std::memory_order_release);
+        detail::flip(detail::uncovered(vector_of(origin)), bit(self()), std::memory_order_release);
       }
       completions_.expect(origins);
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
+      for (rank_t origin : origins) completions_.turns().will_change_after(vector_of(origin));
       completions_.wait(origins, b);
     }
 
@@ -78,6 +81,7 @@ struct match_vector {
         if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", exposures);
       }
       b.publish(targets);
+      completions_.will_add(targets);
       for (rank_t target : targets) {
         matched_[index(target)] &= ~bit(target);
         parity_[index(target)] ^= bit(target);
@@ -97,13 +101,18 @@ struct match_vector {
     [[nodiscard]] std::size_t vector_words() const noexcept { return index(control_->size() - 1) + 1; }
     [[nodiscard]] std::size_t vector_word(rank_t target) const noexcept { return vector_ + index(target); }
 
+    /// The word that this rank changes when it posts for an origin.
+    auto vector_of(rank_t origin) { return control_->cell(origin, vector_word(self())); }
+
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] |= bit(target);
       if (exposures == exposure_state::known) return;
       word const before = parity_[index(target)] & bit(target);
-      control_->wait_until(control_->cell(self(), vector_word(target)),
-                           [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
-                           {.operation = operation, .awaited = group(&target, 1)});
+      completions_.will_add(target);
+      completions_.turns().wait_until(
+          *control_, control_->cell(self(), vector_word(target)),
+          [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
+          {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;

@@ -48,13 +48,14 @@ struct post_array {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
+        detail::store_now(post_of(self(), origin), ++exposed_[index(origin)], std::memory_order_release);
       }
       completions_.expect(origins);
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
+      for (rank_t origin : origins) completions_.turns().will_change_after(post_of(self(), origin));
       completions_.wait(origins, b);
     }
 
@@ -79,6 +80,7 @@ struct post_array {
         if (!matched_[index(target)]) match(target, "complete", exposures);
       }
       b.publish(targets);
+      completions_.will_add(targets);
       for (rank_t target : targets) {
         matched_[index(target)] = false;
         ++completed_[index(target)];
@@ -98,8 +100,9 @@ struct post_array {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
-      control_->wait_until(
-          post_of(target, self()),
+      completions_.will_add(target);
+      completions_.turns().wait_until(
+          *control_, post_of(target, self()),
           [completed = completed_[index(target)]](word posted) { return posted != completed; },
           {.operation = operation, .awaited = group(&target, 1)});
     }

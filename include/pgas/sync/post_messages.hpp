@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/platform/words/first_turns.hpp>
 #include <pgas/platform/words/word_channel.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -38,7 +39,10 @@ struct post_messages {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), channel_(control, first), heard_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control),
+          turns_(control),
+          channel_(control, first),
+          heard_(static_cast<std::size_t>(control.size())) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -119,8 +123,9 @@ struct post_messages {
     void receive_until(rank_t from, std::string_view operation, Enough const& enough) {
       heard& h = of(from);
       while (!enough(h)) {
-        count(h, control_->wait_until(
-                     next_from(from),
+        turns_.will_change_after(channel_.next_place(from));
+        count(h, turns_.wait_until(
+                     *control_, next_from(from),
                      [number = h.messages + 1](word value) { return channel_type::holds(value, number); },
                      {.operation = operation, .awaited = group(&from, 1)}));
       }
@@ -133,6 +138,7 @@ struct post_messages {
     }
 
     Control* control_;
+    detail::first_turns<Control> turns_;
     channel_type channel_;
     std::vector<heard> heard_;
   };

@@ -5,6 +5,7 @@
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/will_change.hpp>
 #include <span>
 #include <vector>
 
@@ -59,8 +60,9 @@ class signal_counts {
     b.publish(group(&target, 1));
     // release: pairs with the acquire loads of wait, wait_any and pending of `target`; carries the publish
     // above.
-    detail::uncovered(slot(target, control_->rank(), tag))
-        .store(count(++sent_[index(target, tag)]) | index(control_->rank(), tag), std::memory_order_release);
+    detail::store_now(detail::uncovered(slot(target, control_->rank(), tag)),
+                      count(++sent_[index(target, tag)]) | index(control_->rank(), tag),
+                      std::memory_order_release);
   }
 
   /// Waits until `how_many` signals have come that were not taken before, and takes them.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/first_turns.hpp>
+#include <pgas/platform/words/will_change.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -32,7 +34,12 @@ struct stamped {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control), first_(first.slots), exposed_(size()), completed_(size()), matched_(size()) {}
+        : control_(&control),
+          turns_(control),
+          first_(first.slots),
+          exposed_(size()),
+          completed_(size()),
+          matched_(size()) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -40,16 +47,17 @@ struct stamped {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        post_of(self(), origin).store(++exposed_[index(origin)], std::memory_order_release);
+        detail::store_now(post_of(self(), origin), ++exposed_[index(origin)], std::memory_order_release);
       }
     }
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
+      for (rank_t origin : origins) turns_.will_change_after(post_of(self(), origin));
       for (rank_t origin : origins) {
-        control_->wait_until(completion_of(origin, self()),
-                             [expected = exposed_[index(origin)]](word seen) { return seen == expected; },
-                             {.operation = "wait", .awaited = group(&origin, 1)});
+        turns_.wait_until(*control_, completion_of(origin, self()),
+                          [expected = exposed_[index(origin)]](word seen) { return seen == expected; },
+                          {.operation = "wait", .awaited = group(&origin, 1)});
       }
       b.refresh(origins);
     }
@@ -85,7 +93,8 @@ struct stamped {
         matched_[index(target)] = false;
         // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
         // publish has made complete.
-        completion_of(self(), target).store(++completed_[index(target)], std::memory_order_release);
+        detail::store_now(completion_of(self(), target), ++completed_[index(target)],
+                          std::memory_order_release);
       }
     }
 
@@ -105,13 +114,14 @@ struct stamped {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
-      control_->wait_until(
-          post_of(target, self()),
-          [completed = completed_[index(target)]](word posted) { return posted != completed; },
-          {.operation = operation, .awaited = group(&target, 1)});
+      turns_.will_change_after(completion_of(self(), target));
+      turns_.wait_until(*control_, post_of(target, self()),
+                        [completed = completed_[index(target)]](word posted) { return posted != completed; },
+                        {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;
+    detail::first_turns<Control> turns_;
     std::size_t first_;
     std::vector<word> exposed_;    ///< the number of this rank's posts for each origin
     std::vector<word> completed_;  ///< the number of each target's exposures that this rank has completed

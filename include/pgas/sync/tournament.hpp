@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/will_change.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -50,15 +51,16 @@ struct tournament {
         rank_t const winner = self - distance;
         // release: pairs with the acquire load of wait_until in `winner`; carries this rank's writes, and
         // those that were reported to it.
-        detail::uncovered(control_->slot(winner, round, self)).store(reached_, std::memory_order_release);
+        detail::store_now(detail::uncovered(control_->slot(winner, round, self)), reached_,
+                          std::memory_order_release);
         wait_for(winner, over, operation);
       }
       while (distance > 1) {
         distance /= 2;
         if (self + distance >= size) continue;
         // release: pairs with the acquire load of wait_until in that rank; carries the writes of all ranks.
-        detail::uncovered(control_->slot(self + distance, over, self))
-            .store(reached_, std::memory_order_release);
+        detail::store_now(detail::uncovered(control_->slot(self + distance, over, self)), reached_,
+                          std::memory_order_release);
       }
       b.refresh(everyone);
     }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/first_turns.hpp>
+#include <pgas/platform/words/will_change.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -19,15 +21,20 @@ class completion_counter {
  public:
   static constexpr control_words words{.slots = 0, .cells = 1};
 
-  completion_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {}
+  completion_counter(Control& control, std::size_t first_cell)
+      : control_(&control), cell_(first_cell), turns_(control) {}
+
+  /// Waits for another word of the control in the same way.
+  [[nodiscard]] first_turns<Control> const& turns() const noexcept { return turns_; }
 
   /// Announces that these origins will complete once more each.
   void expect(group origins) noexcept { expected_ += origins.size(); }
 
   template <boundary Boundary>
   void wait(group origins, Boundary& b) {
-    control_->wait_until(of(control_->rank()), [expected = expected_](word sum) { return sum == expected; },
-                         {.operation = "wait", .awaited = origins});
+    turns_.wait_until(*control_, of(control_->rank()),
+                      [expected = expected_](word sum) { return sum == expected; },
+                      {.operation = "wait", .awaited = origins});
     b.refresh(origins);
   }
   template <boundary Boundary>
@@ -38,6 +45,13 @@ class completion_counter {
     return true;
   }
 
+  /// Asks for the line that add(target) changes after the wait that comes now.
+  void will_add(rank_t target) noexcept { turns_.will_change_after(of(target)); }
+  /// Asks for the lines that add changes for each of several targets, so that they come at once.
+  void will_add(group targets) noexcept {
+    if (targets.size() < 2) return;
+    for (rank_t target : targets) will_change(of(target));
+  }
   /// Tells `target` that this rank has completed.
   void add(rank_t target) {
     // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the
@@ -51,6 +65,7 @@ class completion_counter {
   Control* control_;
   std::size_t cell_;
   word expected_ = 0;  ///< the value of the counter when every exposure so far is over
+  first_turns<Control> turns_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

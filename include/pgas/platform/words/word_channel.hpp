@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/will_change.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -34,8 +35,11 @@ class word_channel {
   void send(rank_t to, word message) {
     word const number = ++sent_[static_cast<std::size_t>(to)];
     // release: pairs with the acquire load of the receiver; carries everything this rank has done before.
-    place(to, control_->rank(), number).store(number * messages + message, std::memory_order_release);
+    store_now(place(to, control_->rank(), number), number * messages + message, std::memory_order_release);
   }
+
+  /// The place that the next send to `to` changes.
+  auto next_place(rank_t to) { return place(to, control_->rank(), sent_[static_cast<std::size_t>(to)] + 1); }
 
   /// The place of message `number` from rank `from` to rank `to`.
   auto place(rank_t to, rank_t from, word number) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <concepts>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/platform/job/service.hpp>
+#include <pgas/platform/wait_policy.hpp>
+#include <pgas/platform/words/comparing_control.hpp>
+#include <pgas/platform/words/will_change.hpp>
+#include <pgas/support/cores.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The words of such a control are in shared memory, its job has a wait policy, and nobody records, checks or
+/// needs its waits.
+template <class C>
+concept control_in_turns = control_of_cores<C> && !recording_control<C> && !comparing_control<C> &&
+                           !mailing_control<C> && requires(C const& c) {
+                             { c.owner().waits() } noexcept -> std::same_as<wait_policy>;
+                           };
+
+/// The beginning of a wait where ranks share cores: looks, and turns of other ranks, before wait_until.
+///
+/// A turn of another rank costs a switch, which takes as long as a thousand looks. After a switch the caches
+/// of addresses are cold, so each page that a wait touches counts: this one touches the word and itself. It
+/// ends after `most` turns, since only wait_until notices a deadline, the job's failure, and ranks that wait
+/// for each other. It ends sooner if the rank has messages to answer, and takes no turns by a policy that
+/// does not yield. Memory: a number.
+template <control Control>
+class first_turns {
+ public:
+  explicit first_turns(Control const& c) noexcept : at_once_(shared_cores(c)) {}
+
+  /// Asks for the line of a word that this rank changes after the wait that comes now. Not where ranks share
+  /// cores: others run before the wait ends, and take the line back.
+  template <class Word>
+  void will_change_after(Word const& w) const noexcept {
+    if (at_once_ == 0) will_change(w);
+  }
+
+  /// Is control.wait_until(w, predicate, why).
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Control& c, Word const& w, Predicate const& predicate, waiting_for const& why) const {
+    if constexpr (control_in_turns<Control>) {
+      word seen = 0;
+      if (at_once_ != 0 && look<false>(w, seen, predicate, [](word) { return false; })) return seen;
+    }
+    return c.wait_until(w, predicate, why);
+  }
+
+  /// Waits for a sum of arrivals, which is `all` or more when every rank has come. While so few ranks are
+  /// missing that all of them may run on other cores now, this rank keeps its core for the time of a switch.
+  /// The last rank on each core thus goes on at once, which saves one of the core's switches.
+  template <class Word>
+  void wait_for_all(Control& c, Word const& sum, word all, waiting_for const& why) const {
+    auto const is_over = [all](word seen) { return seen >= all; };
+    if constexpr (control_in_turns<Control>) {
+      word seen = 0;
+      auto const may_run_now = [all, at_once = at_once_](word now) { return all - now < at_once; };
+      if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now)) return;
+    }
+    c.wait_until(sum, is_over, why);
+  }
+
+ private:
+  static constexpr int most = 32;             ///< turns of other ranks
+  static constexpr int brief_looks = 8;       ///< before each turn
+  static constexpr int patient_looks = 2000;  ///< about the time of a turn
+
+  /// The number of ranks that can run at once if ranks share cores and may yield them, else 0.
+  static word shared_cores([[maybe_unused]] Control const& c) noexcept {
+    if constexpr (control_in_turns<Control>) {
+      wait_policy const how = c.owner().waits();
+      bool const yields = how == wait_policy::adaptive || how == wait_policy::yield;
+      if (yields && c.most_at_once() < c.size()) return static_cast<word>(c.most_at_once());
+    }
+    return 0;
+  }
+
+  /// `changes`: this rank changes the word as soon as the wait is over.
+  template <bool changes, class Word, class Predicate, class Stays>
+  [[nodiscard]] static bool look(Word const& w, word& seen, Predicate const& predicate, Stays const& stays) {
+    for (int turn = 0;; ++turn) {
+      for (int i = 0; i < brief_looks || (i < patient_looks && stays(seen)); ++i) {
+        // acquire: pairs with the release of the rank that changes the word, as in wait_until.
+        seen = w.load(std::memory_order_acquire);
+        if (predicate(seen)) return true;
+      }
+      // Not at each turn: services are on another page.
+      if (turn == most || (turn % 8 == 7 && service::any())) return false;
+      give_up_core();
+      if constexpr (changes) will_change(w);
+    }
+  }
+
+  word at_once_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

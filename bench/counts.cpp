@@ -224,6 +224,8 @@ class counts {
 
 int main(int argc, char** argv) {
   bool const instructions = argc > 1 && std::string_view(argv[1]) == "--instructions";
+  // By hand the other rank spins. A rank that sleeps would be woken, which is no part of the operation.
+  if (instructions) ::setenv("PGAS_WAIT", "spin", 0);
   char const* const none[] = {argv[0]};
   bench::settings const settings(1, const_cast<char**>(none));
   bench::meeting_place const place(settings);

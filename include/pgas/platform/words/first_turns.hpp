@@ -30,7 +30,9 @@ concept control_in_turns = control_of_cores<C> && !recording_control<C> && !comp
 template <control Control>
 class first_turns {
  public:
-  explicit first_turns(Control const& c) noexcept : at_once_(shared_cores(c)) {}
+  explicit first_turns(Control const& c) noexcept
+      : at_once_(shared_cores(c)),
+        stays_for_(static_cast<word>(c.size()) <= most_on_core * at_once_ ? at_once_ : 0) {}
 
   /// Asks for the line of a word that this rank changes after the wait that comes now. Not where ranks share
   /// cores: others run before the wait ends, and take the line back.
@@ -51,13 +53,14 @@ class first_turns {
 
   /// Waits for a sum of arrivals, which is `all` or more when every rank has come. While so few ranks are
   /// missing that all of them may run on other cores now, this rank keeps its core for the time of a switch.
-  /// The last rank on each core thus goes on at once, which saves one of the core's switches.
+  /// The last rank on each core thus goes on at once, which saves one of the core's switches. With many ranks
+  /// on a core that is less than the looks for a rank that needs this core.
   template <class Word>
   void wait_for_all(Control& c, Word const& sum, word all, waiting_for const& why) const {
     auto const is_over = [all](word seen) { return seen >= all; };
     if constexpr (control_in_turns<Control>) {
       word seen = 0;
-      auto const may_run_now = [all, at_once = at_once_](word now) { return all - now < at_once; };
+      auto const may_run_now = [all, most = stays_for_](word now) { return all - now < most; };
       if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now)) return;
     }
     c.wait_until(sum, is_over, why);
@@ -65,6 +68,7 @@ class first_turns {
 
  private:
   static constexpr int most = 32;             ///< turns of other ranks
+  static constexpr word most_on_core = 4;     ///< ranks of which the last one keeps its core
   static constexpr int brief_looks = 8;       ///< before each turn
   static constexpr int patient_looks = 2000;  ///< about the time of a turn
 
@@ -94,7 +98,8 @@ class first_turns {
     }
   }
 
-  word at_once_;
+  word at_once_;    ///< 0: no turns
+  word stays_for_;  ///< keeps its core while fewer ranks are missing
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

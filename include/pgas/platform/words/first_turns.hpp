@@ -26,7 +26,7 @@ concept control_in_turns = control_of_cores<C> && !recording_control<C> && !comp
 /// of addresses are cold, so each page that a wait touches counts: this one touches the word and itself. It
 /// ends after `most` turns, since only wait_until notices a deadline, the job's failure, and ranks that wait
 /// for each other. It ends sooner if the rank has messages to answer, and takes no turns by a policy that
-/// does not yield. Memory: a number.
+/// does not yield. Memory: two numbers.
 template <control Control>
 class first_turns {
  public:

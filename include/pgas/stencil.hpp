@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/array/for_each_cell.hpp>
 #include <pgas/array/offset.hpp>
 #include <pgas/array/part_box.hpp>
 #include <pgas/array/stencil_mirror.hpp>

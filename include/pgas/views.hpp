@@ -3,7 +3,9 @@
 
 #include <pgas/array/aligned.hpp>
 #include <pgas/array/array_segment.hpp>
+#include <pgas/array/has_cells_of.hpp>
 #include <pgas/array/part_box.hpp>
+#include <pgas/array/row_walk.hpp>
 #include <pgas/support/divisor.hpp>
 #include <pgas/tiles.hpp>
 #include <range/v3/view/facade.hpp>
@@ -224,27 +226,7 @@ class owned_view : public ranges::view_facade<owned_view<Layout>, ranges::finite
   owned_view(Layout const& l, rank_t rank) noexcept : layout_(&l), rank_(rank) {}
 };
 
-/// True if two arrays have the same own cells of this rank in the same order.
-template <any_global_array First, any_global_array Second>
-  requires(First::dimensions == Second::dimensions)
-bool has_cells_of(First const& a, Second const& b) noexcept {
-  if (a.extents() != b.extents() || a.local_extents() != b.local_extents()) return false;
-  if (has_layout_of(a, b) || own_cells(a).empty()) return true;
-  // Own cells are a product of dimensions, so that comparing along each dimension compares all of them.
-  auto const index = [](auto const& array, std::size_t d, std::size_t i) {
-    auto const& place = array.local_place();
-    return array.layout().global_index(array.rank(), place.first + i * place.pitches[d])[d];
-  };
-  for (std::size_t d = 0; d < First::dimensions; ++d) {
-    for (std::size_t i = 0; i < a.local_extents()[d]; ++i) {
-      if (index(a, d, i) != index(b, d, i)) return false;
-    }
-  }
-  return true;
-}
-
-/// The rows of a box by their numbers, as range-v3 views: pairs of pointers, or of iterators through this
-/// rank's cache.
+/// The rows of a box by their numbers, as range-v3 views: pairs of iterators through this rank's cache.
 template <class View, std::size_t N>
 class numbered_rows {
  public:
@@ -267,11 +249,7 @@ class numbered_rows {
       at[0] += static_cast<std::ptrdiff_t>(number);
     }
     auto const row = std::apply([this](auto... i) { return view_.piece_of_row(count(N - 1), i...); }, at);
-    if constexpr (requires { row.data(); }) {
-      return ranges::make_subrange(row.data(), row.data() + row.size());
-    } else {
-      return ranges::make_subrange(row.begin(), row.end());
-    }
+    return ranges::make_subrange(row.begin(), row.end());
   }
 
  private:
@@ -283,6 +261,82 @@ class numbered_rows {
   part_box<N> box_;
   std::array<divisor, N> counts_{};  ///< of the dimensions between the first and the last
 };
+
+/// The rows of one box in memory as views, or of several boxes as views of tuples of references.
+template <std::size_t N, class... T>
+class memory_rows : public ranges::view_facade<memory_rows<N, T...>, ranges::finite> {
+  friend ranges::range_access;
+
+  static auto as_row(std::size_t length) noexcept {
+    return [length](auto*... first) {
+      if constexpr (sizeof...(T) == 1) {
+        return ranges::make_subrange(first..., (first + length)...);
+      } else {
+        return zipped(length, first...);
+      }
+    };
+  }
+
+  class cursor {
+   public:
+    cursor() = default;
+    explicit cursor(row_walk<N, T...> const& walk) noexcept : walk_(walk) {}
+
+    [[nodiscard]] auto read() const noexcept { return walk_.with_row(as_row(walk_.length())); }
+    [[nodiscard]] bool equal(cursor const& other) const noexcept {
+      return walk_.number() == other.walk_.number();
+    }
+    void next() noexcept { walk_.next(); }
+    void prev() noexcept { walk_.advance(-1); }
+    void advance(std::ptrdiff_t n) noexcept { walk_.advance(n); }
+    [[nodiscard]] std::ptrdiff_t distance_to(cursor const& other) const noexcept {
+      return static_cast<std::ptrdiff_t>(other.walk_.number() - walk_.number());
+    }
+
+   private:
+    row_walk<N, T...> walk_{};
+  };
+
+  [[nodiscard]] cursor begin_cursor() const noexcept { return cursor(first_); }
+  [[nodiscard]] cursor end_cursor() const noexcept { return cursor(first_.behind(size())); }
+
+  std::tuple<rows_of_memory<T, N>...> boxes_{};
+  row_walk<N, T...> first_{};  ///< made once, since the division of row numbers needs constants
+
+ public:
+  memory_rows() = default;
+  /// Views boxes of the same counts.
+  explicit memory_rows(rows_of_memory<T, N> const&... boxes) noexcept
+      : boxes_(boxes...), first_(counts(), boxes...) {}
+
+  /// Row `number`. A loop over all rows is quicker: it divides by no counts.
+  [[nodiscard]] auto operator[](std::ptrdiff_t number) const noexcept {
+    return first_.with_row(static_cast<std::size_t>(number), as_row(first_.length()));
+  }
+  /// The number of rows.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t rows = counts()[N - 1] == 0 ? 0 : 1;
+    for (std::size_t d = 0; d + 1 < N; ++d) rows *= counts()[d];
+    return rows;
+  }
+  /// The number of rows in each dimension but the last, and the length of a row.
+  [[nodiscard]] std::array<std::size_t, N> const& counts() const noexcept {
+    return std::get<0>(boxes_).counts;
+  }
+  /// The boxes.
+  [[nodiscard]] auto const& boxes() const noexcept { return boxes_; }
+};
+
+/// The rows of a box in one memory.
+template <class Rows>
+inline constexpr bool is_rows_of_memory = false;
+template <std::size_t N, class T>
+inline constexpr bool is_rows_of_memory<memory_rows<N, T>> = true;
+
+template <std::size_t N, class... T>
+auto zipped_rows(memory_rows<N, T> const&... rows) noexcept {
+  return memory_rows<N, T...>(std::get<0>(rows.boxes())...);
+}
 
 /// A row or a part as a range-v3 view: a pair of iterators.
 template <class Sequence>
@@ -386,6 +440,20 @@ template <class First, class... More>
   return detail::zipped(length, std::ranges::data(first), std::ranges::data(more)...);
 }
 
+/// Rows of boxes of one shape as a random access view of zipped rows:
+/// `for (auto const row : views::zip(to, from)) for (auto&& [x, y] : row) x = y;`. Local. From a row to the
+/// next costs one addition for each box.
+///
+/// Throws errc::invalid_argument if the boxes have several shapes.
+template <class First, class... More>
+  requires(detail::is_rows_of_memory<First> && (detail::is_rows_of_memory<More> && ...))
+[[nodiscard]] auto zip(First const& first, More const&... more) {
+  PGAS_EXPECTS(light, ((more.counts() == first.counts()) && ...),
+               detail::throw_error(errc::invalid_argument, -1, "zip",
+                                   "rows of boxes of several shapes have no pairs; give boxes of one shape"));
+  return detail::zipped_rows(first, more...);
+}
+
 /// The own cells at least a halo's width away from other ranks' cells, as a random access view. They can be
 /// computed while an exchange is pending.
 template <any_global_array Array>
@@ -430,17 +498,29 @@ template <any_global_array Array>
                                   [array = &a](std::size_t k) { return own_tile<Array>(*array, k); });
 }
 
+/// The rows of a box of a view of memory, counted from the view's first cell: of staged cells, for example,
+/// `views::rows(stage(a, read_only).view(), box)`. Local.
+template <std::size_t N, detail::memory_view<N> View>
+[[nodiscard]] auto rows(View const& v, part_box<N> const& box) {
+  return detail::memory_rows(detail::rows_of_box(v, box));
+}
+
 /// The rows of a box of this rank's part, own and ghost cells, each a random access view. The rows are in
 /// order themselves, and a view of random access.
 ///
 /// The box comes from own_cells, all_cells, a stencil's cells_before or shifted(). Local. Loops over zip() of
-/// rows are as quick as loops over pointers. Loops over zip() of cells() take 18 to 30 times as long, since a
-/// row may end at each cell.
+/// rows are as quick as loops over pointers. Short rows by their numbers, `to[r]`, take up to twice as long,
+/// since a number is divided. Loops over zip() of cells() take 18 to 30 times as long, since a row may end at
+/// each cell.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto rows(Array const& a, part_box<Array::dimensions> const& box) {
-  detail::numbered_rows const rows_of_box(detail::box_of_own(a), box);
-  return ranges::views::transform(ranges::views::iota(std::size_t{0}, rows_of_box.size()), rows_of_box);
+  if constexpr (Array::is_contiguous) {
+    return views::rows(detail::box_of_own(a), box);
+  } else {
+    detail::numbered_rows const rows_of_box(detail::box_of_own(a), box);
+    return ranges::views::transform(ranges::views::iota(std::size_t{0}, rows_of_box.size()), rows_of_box);
+  }
 }
 
 /// This rank's own rows, each a random access view.

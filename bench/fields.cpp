@@ -44,7 +44,9 @@ class sweep {
     row("at(i, j)", [this] { by_global_index(every_field{}); });
     row("view", [this] { by_view(every_field{}); });
     row("local view", [this] { by_local_view(every_field{}); });
+    row("local view and for_each_cell", [this] { by_each_cell(every_field{}); });
     row("range-v3 rows", [this] { by_rows(every_field{}); });
+    row("numbered range-v3 rows", [this] { by_numbered_rows(every_field{}); });
     row("stencil", [this] { by_stencil(every_field{}); });
   }
 
@@ -95,6 +97,19 @@ class sweep {
   [[gnu::noinline]] void by_local_view(std::index_sequence<F...> fields) const {
     sweep_views(std::tuple(in_[F].local()...), std::tuple(out_[F].local()...), fields);
   }
+  /// The same field by field with the library's loop, whose contract says that no cell depends on another.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_each_cell(std::index_sequence<F...> /*fields*/) const {
+    std::tuple const u(in_[F].local()...);
+    std::tuple const v(out_[F].local()...);
+    (pgas::for_each_cell(own_cells(in_[F]),
+                         [&](auto... i) {
+                           std::get<F>(v)(i...) =
+                               value(neighbours(std::get<F>(u), static_cast<std::size_t>(i)...),
+                                     std::get<(F + 1) % Fields>(u)(i...));
+                         }),
+     ...);
+  }
   template <class From, class To, class Each>
   [[gnu::always_inline]] void sweep_views(From const& u, To const& v, Each fields) const {
     loops(fields, [&](auto f, auto... i) {
@@ -116,31 +131,48 @@ class sweep {
     }
   }
 
-  /// Rows of cells and of their neighbours, zipped.
+  /// Rows of cells and of their neighbours, zipped, one after the other.
   template <std::size_t... F>
   [[gnu::noinline]] void by_rows(std::index_sequence<F...>) const {
-    (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields]), ...);
+    (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields], walk{}), ...);
   }
-  static void rows_of_field(array const& next, array const& now, array const& other) {
+  /// The same rows by their numbers, each of which is divided by the rows of a plane.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_numbered_rows(std::index_sequence<F...>) const {
+    (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields], number{}), ...);
+  }
+  struct walk {
+    template <class... Rows>
+    [[gnu::always_inline]] void operator()(Rows const&... rows) const {
+      for (auto const row : pgas::views::zip(rows...)) sweep_row(row);
+    }
+  };
+  struct number {
+    template <class First, class... Rows>
+    [[gnu::always_inline]] void operator()(First const& first, Rows const&... rows) const {
+      for (std::ptrdiff_t r = 0; r < ranges::distance(first); ++r)
+        sweep_row(pgas::views::zip(first[r], rows[r]...));
+    }
+  };
+  template <class Loop>
+  static void rows_of_field(array const& next, array const& now, array const& other, Loop const& loop) {
     auto const own = own_cells(now);
     auto const around = [&](auto... by) { return pgas::views::rows(now, shifted(own, {by...})); };
     auto const to = pgas::views::rows(next, own);
     auto const pulls = pgas::views::rows(other, own);
     if constexpr (N == 2) {
-      zip_rows(to, pulls, around(-1, 0), around(1, 0), around(0, -1), around(0, 1));
+      loop(to, pulls, around(-1, 0), around(1, 0), around(0, -1), around(0, 1));
     } else {
-      zip_rows(to, pulls, around(-1, 0, 0), around(1, 0, 0), around(0, -1, 0), around(0, 1, 0),
-               around(0, 0, -1), around(0, 0, 1));
+      loop(to, pulls, around(-1, 0, 0), around(1, 0, 0), around(0, -1, 0), around(0, 1, 0), around(0, 0, -1),
+           around(0, 0, 1));
     }
   }
-  template <class To, class Other, class... Around>
-  static void zip_rows(To const& to, Other const& other, Around const&... around) {
-    for (std::ptrdiff_t r = 0; r < ranges::distance(to); ++r) {
-      for (auto&& cells : pgas::views::zip(to[r], other[r], around[r]...)) {
-        std::apply([](double& result, double pull,
-                      auto const&... near) { result = value((1.0 / sizeof...(near)) * (near + ...), pull); },
-                   cells);
-      }
+  template <class Row>
+  [[gnu::always_inline]] static void sweep_row(Row&& row) {
+    for (auto&& cells : row) {
+      std::apply([](double& result, double pull,
+                    auto const&... near) { result = value((1.0 / sizeof...(near)) * (near + ...), pull); },
+                 cells);
     }
   }
   template <class View>

@@ -5,6 +5,7 @@
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
 #include <pgas/stage.hpp>
+#include <pgas/stencil.hpp>
 #include <pgas/transformed_array.hpp>
 #include <range/v3/algorithm/copy.hpp>
 #include <range/v3/algorithm/equal.hpp>
@@ -145,6 +146,83 @@ TEST_CASE("views: rows in memory are zipped by one index, and rows of two length
   std::vector<int> const longer(4);
   CHECK_THROWS_WITH_AS(static_cast<void>(pgas::views::zip(sums, longer)),
                        doctest::Contains("several lengths"), pgas::error);
+}
+
+TEST_CASE("views: rows of boxes are zipped one after the other, and rows of two shapes are refused") {
+  everywhere([](auto& team) {
+    auto const a = make_array<int>(team, {6, 3, 4, 2}, halo{.width = 1});
+    auto const b = make_array<int>(team, {6, 3, 4, 2});
+    auto const own = own_cells(a);
+    auto const number = [](auto i, auto j, auto k, auto l) {
+      return static_cast<int>(1000 * i + 100 * j + 10 * k + l);
+    };
+    {
+      auto const staged = pgas::stage(a, pgas::read_write);
+      pgas::for_each_cell(own, [&](auto... i) { staged(i...) = number(i...); });
+    }
+    auto inside = own;  // rows of which each plane has fewer than the array
+    inside.first[1] = 1;
+    inside.end[2] = 3;
+    std::size_t const count = 2 * 3 * a.local_rows();
+    {
+      auto const from = pgas::stage(a, pgas::read_only);
+      auto const to = pgas::stage(b, pgas::write_only);
+      pgas::for_each_cell(own, [&](auto... i) { to(i...) = -1; });
+      auto const rows = pgas::views::zip(pgas::views::rows(to.view(), inside),
+                                         pgas::views::rows(from.view(), shifted(inside, {0, -1, 1, 0})));
+      require_equal(static_cast<std::size_t>(ranges::size(rows)), count, "rows");
+      for (auto const row : rows)
+        for (auto&& [result, cell] : row) result = cell;
+      // Steps and jumps lead to the same rows, from the first one and from the end.
+      auto step = rows.begin();
+      for (std::ptrdiff_t r = 0; r < ranges::distance(rows); ++r, ++step) {
+        CHECK(&std::get<1>(rows[r][0]) == &std::get<1>((*step)[0]));
+        CHECK(&std::get<0>((*(rows.end() - (ranges::distance(rows) - r)))[1]) == &std::get<0>((*step)[1]));
+      }
+      CHECK(step == rows.end());
+      for (auto const row : rows | rv::reverse) {
+        --step;
+        CHECK(&std::get<0>(row[0]) == &std::get<0>((*step)[0]));
+      }
+      auto shorter = inside;
+      --shorter.end[3];
+      CHECK_THROWS_WITH_AS(static_cast<void>(pgas::views::zip(pgas::views::rows(to.view(), inside),
+                                                              pgas::views::rows(from.view(), shorter))),
+                           doctest::Contains("several shapes"), pgas::error);
+    }
+    auto const result = pgas::stage(b, pgas::read_only);
+    for (int i = 0; i < static_cast<int>(a.local_rows()); ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int k = 0; k < 4; ++k)
+          for (int l = 0; l < 2; ++l)
+            require_equal(result(i, j, k, l), j >= 1 && k < 3 ? number(i, j - 1, k + 1, l) : -1, "cell");
+  });
+}
+
+TEST_CASE("for_each_cell: a kernel on local views gets each cell of a box once") {
+  everywhere([](auto& team) {
+    auto const u = make_array<int>(team, {6, 5}, halo{.width = 1});
+    auto const v = make_array<int>(team, {6, 5});
+    auto const line = make_array<int>(team, 9, halo{.width = 1});
+    auto const own = own_cells(u);
+    auto const from = u.local();
+    auto const to = v.local();
+    pgas::for_each_cell(own, [&](auto i, auto j) {
+      from(i, j) = static_cast<int>(10 * i + j);
+      to(i, j) = 0;
+    });
+    auto inside = own;
+    inside.first[1] = 1;
+    pgas::for_each_cell(inside, [&](auto i, auto j) { to(i, j) += static_cast<int>(from(i, j - 1)); });
+    inside.end[0] = inside.first[0];
+    pgas::for_each_cell(inside, [&](auto i, auto j) { to(i, j) = -1; });
+    for (int i = 0; i < static_cast<int>(u.local_rows()); ++i)
+      for (int j = 0; j < 5; ++j)
+        require_equal(static_cast<int>(to(i, j)), j == 0 ? 0 : 10 * i + j - 1, "cell");
+    std::vector<int> calls(line.local_rows());
+    pgas::for_each_cell(own_cells(line), [&](auto i) { ++calls[static_cast<std::size_t>(i)]; });
+    CHECK(calls == std::vector<int>(line.local_rows(), 1));
+  });
 }
 
 TEST_CASE("views: a staged cell has its indices in the whole array, too") {

@@ -186,9 +186,11 @@ TEST_CASE("views: rows of boxes are zipped one after the other, and rows of two 
       }
       auto shorter = inside;
       --shorter.end[3];
-      CHECK_THROWS_WITH_AS(static_cast<void>(pgas::views::zip(pgas::views::rows(to.view(), inside),
-                                                              pgas::views::rows(from.view(), shorter))),
-                           doctest::Contains("several shapes"), pgas::error);
+      if (count != 0) {  // boxes without cells have one shape
+        CHECK_THROWS_WITH_AS(static_cast<void>(pgas::views::zip(pgas::views::rows(to.view(), inside),
+                                                                pgas::views::rows(from.view(), shorter))),
+                             doctest::Contains("several shapes"), pgas::error);
+      }
     }
     auto const result = pgas::stage(b, pgas::read_only);
     for (int i = 0; i < static_cast<int>(a.local_rows()); ++i)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/arguments.hpp"
+#include "support/rows_times.hpp"
 
 int main(int argc, char** argv) {
   return pgas::run<example::backends>(argc, argv, [](auto& team, auto arguments) {
@@ -34,13 +35,7 @@ int main(int argc, char** argv) {
         pgas::fence epoch{x, pgas::read_only};  // the elements of x for this rank's columns
         epoch.get(first[1], factors);
       }
-      if (auto const tile = pgas::stage(a, pgas::read_only); true) {
-        for (std::size_t i = 0; i < count[0]; ++i) {
-          double sum = 0;
-          for (std::size_t j = 0; j < count[1]; ++j) sum += tile(i, j) * factors[j];
-          sums[i] = sum;
-        }
-      }
+      if (auto const tile = pgas::stage(a, pgas::read_only); true) example::rows_times(tile, factors, sums);
       pgas::fence epoch{y, pgas::write_only};  // ranks that share rows add up in the owner's block of y
       epoch.accumulate({{first[0]}, {count[0]}}, sums);
     }

@@ -72,7 +72,7 @@ class conjugate_gradient {
     epoch.next();
     epoch.get(0, all_);
     epoch.flush_local_all();
-    for (std::size_t i = 0; i < rows(); ++i) q_[i] = matrix_.times(i, all_.data());
+    for (std::size_t i = 0; i < rows(); ++i) q_[i] = matrix_.times_in_four(i, all_.data());
   }
 
   using array = decltype(pgas::make_array<double>(std::declval<Team&>(), 1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -47,6 +48,15 @@ struct sparse_rows {
     double sum = 0;
     for (std::size_t k = begins[row]; k < begins[row + 1]; ++k) sum += values[k] * x[columns[k]];
     return sum;
+  }
+  /// The same in four sums, of which none waits for another. Its rounding differs.
+  [[nodiscard]] double times_in_four(std::size_t row, double const* x) const noexcept {
+    std::array<double, 4> sum{};
+    std::size_t k = begins[row];
+    for (; k + 4 <= begins[row + 1]; k += 4)
+      for (std::size_t i = 0; i < 4; ++i) sum[i] += values[k + i] * x[columns[k + i]];
+    for (; k < begins[row + 1]; ++k) sum[0] += values[k] * x[columns[k]];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "../examples/support/add_transposed.hpp"
 #include "../examples/support/conjugate_gradient.hpp"
+#include "../examples/support/rows_times.hpp"
 #include "kernels.hpp"
 #include "program.hpp"
 
@@ -45,6 +46,7 @@ void gups(Team& team, bench::meter& m) {
     std::uint64_t value;
   };
   std::vector<update> batch(kernel::under_way);
+  constexpr std::size_t ahead = 32;  // as many lines as a core fetches at a time
   pgas::lock_all epoch{table};
   std::vector<decltype(epoch.to(0))> parts;
   for (int r = 0; r < team.size(); ++r) parts.push_back(epoch.to(r));
@@ -56,9 +58,15 @@ void gups(Team& team, bench::meter& m) {
                                x = kernel::next(x);
                                u = {table.layout().owner_and_offset({x % kernel::words}), x};
                              }
-                             for (auto const& [place, value] : batch)
-                               parts[static_cast<std::size_t>(place.first)].accumulate(place.second, value,
-                                                                                       pgas::op::bit_xor{});
+                             auto const part_of = [&](update const& u) -> auto const& {
+                               return parts[static_cast<std::size_t>(u.place.first)];
+                             };
+                             for (std::size_t k = 0; k < batch.size(); ++k) {
+                               auto const& later = batch[std::min(k + ahead, batch.size() - 1)];
+                               part_of(later).prefetch(later.place.second);
+                               auto const& [place, value] = batch[k];
+                               part_of(batch[k]).accumulate(place.second, value, pgas::op::bit_xor{});
+                             }
                              epoch.flush_all();
                              ours = x;
                            }),
@@ -331,13 +339,7 @@ void matvec(Team& team, bench::meter& m, std::size_t order) {
       pgas::fence epoch{x, pgas::read_only};
       epoch.get(first[1], factors);
     }
-    if (auto const tile = stage(a, pgas::read_only); true) {
-      for (std::size_t i = 0; i < count[0]; ++i) {
-        double sum = 0;
-        for (std::size_t j = 0; j < count[1]; ++j) sum += tile(i, j) * factors[j];
-        sums[i] = sum;
-      }
-    }
+    if (auto const tile = stage(a, pgas::read_only); true) example::rows_times(tile, factors, sums);
     pgas::fence epoch{y, pgas::write_only};
     epoch.accumulate({{first[0]}, {count[0]}}, sums);
   };

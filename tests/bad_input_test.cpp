@@ -92,6 +92,7 @@ TEST_CASE("past the end: every access names rank, operation, index and bound") {
     });
     refused("accumulate", "10", [&] { epoch.accumulate(to, 10, 1); });
     refused("accumulate", "8", [&] { epoch.accumulate(to, 8, three); });
+    refused("prefetch", "10", [&] { epoch.to(to).prefetch(10); });
     refused("get_accumulate", "10", [&] { static_cast<void>(epoch.get_accumulate(to, 10, 1)); });
     refused("fetch_add", "10", [&] { static_cast<void>(epoch.fetch_add(to, 10, 1)); });
     refused("exchange", "10", [&] { static_cast<void>(epoch.exchange(to, 10, 1)); });

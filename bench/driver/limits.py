@@ -77,7 +77,7 @@ LIMITS = [
      'memory that holds both grids.'),
     (r'fft3d/.*', 'FFTW on as many threads of one process, which share all memory and move nothing twice.'),
     (r'gups/.*', 'A loop of atomic additions at random: a miss of the cache and of the address table each, as many under way as the '
-     'core has buffers.'),
+     'core has buffers. Experiment: 1.55 times that time without a prefetch of the words that come 32 later, and 0.97 with it.'),
     (r'(nstream|transpose|matmul|matvec|cg)/.*', 'The same kernel by hand in shared memory, without a library.'),
     (r'(program|include) .*', 'The headers of other libraries that it needs, compiled alone.'),
     (r'i.*', 'The blocking form of the same collective.'),

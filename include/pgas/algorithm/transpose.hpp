@@ -48,25 +48,26 @@ constexpr bool is_permutation(permutation<N> const& axes) noexcept {
 
 /// Copies a box of `count` elements between two memories with these pitches; all three are in dimensions of
 /// `to`. The last dimension is dense in `to`, dimension `dense` is dense in `from`. With `streams`,
-/// end_streaming() must follow the last such copy.
+/// end_streaming() must follow the last such copy. In a series `next` is the source of the next copy.
 template <class T, std::size_t N>
 void copy_permuted(std::array<std::size_t, N> const& count, T const* from,
                    std::array<std::size_t, N> const& from_pitches, std::size_t dense, T* to,
-                   std::array<std::size_t, N> const& to_pitches, bool streams) {
+                   std::array<std::size_t, N> const& to_pitches, bool streams, T const* next = nullptr) {
   constexpr std::size_t last = N - 1;
   auto outer = count;
   outer[last] = outer[dense] = 1;
   std::array<std::size_t, N> index{};
-  do {
+  for (bool goes_on = true; goes_on;) {
     T const* const source = from + element_at(index, from_pitches);
     T* const target = to + element_at(index, to_pitches);
+    goes_on = advance(index, outer);
     if (dense == last) {
       std::copy_n(source, count[last], target);
     } else {
       transpose_plane(source, from_pitches[last], target, to_pitches[dense], count[last], count[dense],
-                      streams);
+                      streams, goes_on ? from + element_at(index, from_pitches) : next);
     }
-  } while (advance(index, outer));
+  }
 }
 
 /// The own tiles of `to` in the order in which their cells follow each other in the source. A page of the
@@ -85,25 +86,40 @@ std::vector<std::size_t> along_rows_of_source(To const& to, permutation<To::dime
 }
 
 /// Fills this rank's part of `to` by loads from the parts of `from`, which must be memory that this rank can
-/// read.
+/// read. A piece waits until the next one is known: its first rows are prefetched meanwhile.
 template <class From, class To>
 void transpose_by_load(From const& from, To const& to, permutation<From::dimensions> const& axes,
                        std::size_t dense) {
   constexpr std::size_t dimensions = From::dimensions;
   using T = typename From::value_type;
+  using sizes = std::array<std::size_t, dimensions>;
+  struct waiting_piece {
+    sizes count{};
+    T const* source = nullptr;
+    sizes source_pitches{};
+    T* target = nullptr;
+    sizes target_pitches{};
+  };
   T* const own = to.window().local().data();
   bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
+  waiting_piece waits;
+  auto const copy_before = [&](T const* next) {
+    if (waits.source == nullptr) return;
+    copy_permuted<T, dimensions>(waits.count, waits.source, waits.source_pitches, dense, waits.target,
+                                 waits.target_pitches, streams, next);
+  };
   for (std::size_t const k : along_rows_of_source(to, axes)) {
     auto const mine = to.layout().tile_of(to.rank(), k);
     box<dimensions> const source{permuted_back(mine.cells.first, axes),
                                  permuted_back(mine.cells.count, axes)};
     for_each_tile(from.layout(), source, [&](tile<dimensions> const& theirs, box<dimensions> const& piece) {
-      copy_permuted<T, dimensions>(permuted(piece.count, axes),
-                                   from.window().part(theirs.owner).data() + theirs.offset_of(piece.first),
-                                   permuted(theirs.pitches, axes), dense,
-                                   own + mine.offset_of(permuted(piece.first, axes)), mine.pitches, streams);
+      T const* const first = from.window().part(theirs.owner).data() + theirs.offset_of(piece.first);
+      copy_before(first);
+      waits = {permuted(piece.count, axes), first, permuted(theirs.pitches, axes),
+               own + mine.offset_of(permuted(piece.first, axes)), mine.pitches};
     });
   }
+  copy_before(nullptr);
   if (streams) end_streaming();
 }
 

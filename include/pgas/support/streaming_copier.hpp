@@ -241,6 +241,25 @@ inline std::size_t stream_lines(std::byte* to, std::byte const* from, std::size_
 
 #endif
 
+/// Copies whole lines past the caches in registers of 32 bytes, for a processor with avx2. `to` is the
+/// beginning of a line. The calling function has used such registers itself, and so ends by vzeroupper.
+inline void stream_lines_in_32(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#if defined(PGAS_STREAMS)
+  for (std::byte const* const end = from + bytes; from != end; from += 64, to += 64) {
+    asm volatile(
+        "vmovdqu (%[from]), %%ymm0\n\t"
+        "vmovdqu 32(%[from]), %%ymm1\n\t"
+        "vmovntdq %%ymm0, (%[to])\n\t"
+        "vmovntdq %%ymm1, 32(%[to])"
+        :
+        : [from] "r"(from), [to] "r"(to)
+        : "memory", "xmm0", "xmm1");
+  }
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
 #if defined(__x86_64__)
 /// Stores a register as large as a line past the caches, at the beginning of a line.
 template <class Vector>

@@ -38,6 +38,7 @@ template <std::size_t Step, class Vector, std::size_t... Lane>
 template <std::size_t Step, class Lanes, std::size_t Rows>
 [[gnu::always_inline]] inline void transpose_rows(typename Lanes::vector (&rows)[Rows]) noexcept {
   if constexpr (Step < Rows) {
+#pragma GCC unroll 16
     for (std::size_t r = 0; r < Rows; ++r) {
       if ((r & Step) == 0) {
         swap_squares<Step * Lanes::an_element>(rows[r], rows[r + Step],
@@ -87,35 +88,50 @@ template <std::size_t Bytes, std::size_t ElementBytes>
 /// Transposes rows x cols elements block by block; pitches are in bytes.
 ///
 /// Each block is first transposed into a dense one in the first level cache. Both memories are therefore
-/// touched in runs of four lines. This also holds for pitches that are powers of two, with which a column
-/// lies in one set of the cache. The next block is prefetched while one is stored. Blocks follow each other
-/// along the rows of `from`, so a page serves several.
+/// touched in runs of four lines, or of eight in `to`. This also holds for pitches that are powers of two,
+/// with which a column lies in one set of the cache. The next block is prefetched while one is stored: at the
+/// end of a row of blocks the first of the next row, and at last the plane at `next`, unless that is null.
+/// Blocks follow each other along the rows of `from`, so a page serves several. In a high plane they are
+/// twice as high as wide, which makes the runs in `to` longer.
 template <std::size_t Bytes, std::size_t ElementBytes>
 [[gnu::always_inline]] inline void transpose_blocks(std::byte const* from, std::size_t from_pitch,
                                                     std::byte* to, std::size_t to_pitch, std::size_t rows,
-                                                    std::size_t cols, bool streams) noexcept {
+                                                    std::size_t cols, bool streams,
+                                                    std::byte const* next) noexcept {
   constexpr std::size_t line = 64;
   constexpr std::size_t most = std::clamp<std::size_t>(4 * line / ElementBytes, 1, line);
-  alignas(line) std::byte block[most * most * ElementBytes];
+  constexpr std::size_t tallest = 2 * most * most * ElementBytes <= std::size_t{1} << 14U ? 2 * most : most;
+  alignas(line) std::byte block[tallest * most * ElementBytes];
+  std::size_t const tall = rows >= 2 * tallest ? tallest : most;
+  std::size_t const pitch = tall * ElementBytes;
   // Blocks begin at lines of `to`, if its pitch is whole lines.
   std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) / ElementBytes % most;
-  std::size_t height = std::min(most - past_line, rows);
-  for (std::size_t i = 0; i < rows; i += height, height = std::min(most, rows - i)) {
+  std::size_t height = std::min(tall - past_line, rows);
+  for (std::size_t i = 0; i < rows; i += height, height = std::min(tall, rows - i)) {
     for (std::size_t j = 0; j < cols; j += most) {
       std::size_t const width = std::min(most, cols - j);
       std::byte const* const source = from + i * from_pitch + j * ElementBytes;
-      transpose_squares<Bytes, ElementBytes>(source, from_pitch, block, most * ElementBytes, height, width);
-      bool const goes_on = j + 2 * most <= cols;
+      transpose_squares<Bytes, ElementBytes>(source, from_pitch, block, pitch, height, width);
+      std::byte const* const then = j + most < cols     ? source + most * ElementBytes
+                                    : i + height < rows ? from + (i + height) * from_pitch
+                                                        : next;
+      std::size_t const rows_a_row = (height + width - 1) / width;
       for (std::size_t c = 0; c < width; ++c) {
-        if (goes_on && c < height) {
-          std::byte const* const next = source + c * from_pitch + most * ElementBytes;
-          for (std::size_t k = 0; k < most * ElementBytes; k += line) __builtin_prefetch(next + k);
+        if (then != nullptr) {
+          for (std::size_t r = c * rows_a_row; r < std::min((c + 1) * rows_a_row, height); ++r) {
+            for (std::size_t k = 0; k < most * ElementBytes; k += line)
+              __builtin_prefetch(then + r * from_pitch + k, 0, 2);
+          }
         }
         std::byte* const target = to + (j + c) * to_pitch + i * ElementBytes;
-        if (streams) {
-          stream_part(target, &block[c * most * ElementBytes], height * ElementBytes);
+        std::byte const* const column = block + c * pitch;
+        std::size_t const bytes = height * ElementBytes;
+        if (!streams) {
+          copy_short(target, column, bytes);
+        } else if (Bytes == 32 && bytes % line == 0 && reinterpret_cast<std::uintptr_t>(target) % line == 0) {
+          stream_lines_in_32(target, column, bytes);
         } else {
-          copy_short(target, &block[c * most * ElementBytes], height * ElementBytes);
+          stream_part(target, column, bytes);
         }
       }
     }
@@ -126,8 +142,16 @@ template <std::size_t Bytes, std::size_t ElementBytes>
 template <std::size_t ElementBytes>
 [[gnu::target("avx512f")]] void transpose_blocks_wide(std::byte const* from, std::size_t from_pitch,
                                                       std::byte* to, std::size_t to_pitch, std::size_t rows,
-                                                      std::size_t cols, bool streams) noexcept {
-  transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams);
+                                                      std::size_t cols, bool streams,
+                                                      std::byte const* next) noexcept {
+  transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams, next);
+}
+template <std::size_t ElementBytes>
+[[gnu::target("avx2")]] void transpose_blocks_in_32(std::byte const* from, std::size_t from_pitch,
+                                                    std::byte* to, std::size_t to_pitch, std::size_t rows,
+                                                    std::size_t cols, bool streams,
+                                                    std::byte const* next) noexcept {
+  transpose_blocks<32, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams, next);
 }
 
 /// Transposes past the caches: each square is stored to its place straight from registers.
@@ -182,7 +206,7 @@ void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::b
     if (height == 0 || width == 0) return;
     transpose_blocks_wide<ElementBytes>(from + row * from_pitch + col * ElementBytes, from_pitch,
                                         to + col * to_pitch + row * ElementBytes, to_pitch, height, width,
-                                        true);
+                                        true, nullptr);
   };
   std::size_t const past_line = reinterpret_cast<std::uintptr_t>(to) % 64;
   if (to_pitch % 64 != 0 || past_line % ElementBytes != 0) return blocks(0, 0, rows, cols);
@@ -200,24 +224,26 @@ void transpose_past_caches(std::byte const* from, std::size_t from_pitch, std::b
 /// Transposes rows x cols elements: rows of `from` become columns of `to`; pitches are in elements.
 ///
 /// With `streams` the elements pass the caches, which could not keep them, and lines of `to` are not read
-/// before they are overwritten. The caller ends a series of such calls by end_streaming().
+/// before they are overwritten. The caller ends a series of such calls by end_streaming(). In a series `next`
+/// is the source of the next call, of the same pitch: its first rows are prefetched.
 template <class T>
 void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t to_pitch, std::size_t rows,
-                     std::size_t cols, bool streams) noexcept {
-  auto const* const source = reinterpret_cast<std::byte const*>(from);
-  auto* const target = reinterpret_cast<std::byte*>(to);
+                     std::size_t cols, bool streams, T const* next = nullptr) noexcept {
+  auto const in_bytes = [&](auto transpose, auto... more) {
+    transpose(reinterpret_cast<std::byte const*>(from), from_pitch * sizeof(T),
+              reinterpret_cast<std::byte*>(to), to_pitch * sizeof(T), rows, cols, more...);
+  };
+  auto const* const then = reinterpret_cast<std::byte const*>(next);
 #if defined(__x86_64__)
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) {  // squares that fit the registers
     if (__builtin_cpu_supports("avx512f")) {
-      return streams ? transpose_past_caches<sizeof(T)>(source, from_pitch * sizeof(T), target,
-                                                        to_pitch * sizeof(T), rows, cols)
-                     : transpose_blocks_wide<sizeof(T)>(source, from_pitch * sizeof(T), target,
-                                                        to_pitch * sizeof(T), rows, cols, false);
+      return streams ? in_bytes(transpose_past_caches<sizeof(T)>)
+                     : in_bytes(transpose_blocks_wide<sizeof(T)>, false, then);
     }
+    if (__builtin_cpu_supports("avx2")) return in_bytes(transpose_blocks_in_32<sizeof(T)>, streams, then);
   }
 #endif
-  transpose_blocks<16, sizeof(T)>(source, from_pitch * sizeof(T), target, to_pitch * sizeof(T), rows, cols,
-                                  streams);
+  in_bytes(transpose_blocks<16, sizeof(T)>, streams, then);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

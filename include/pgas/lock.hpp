@@ -4,6 +4,7 @@
 #include <optional>
 #include <pgas/concepts/order_scope.hpp>
 #include <pgas/window/epoch.hpp>
+#include <pgas/window/lock_place.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -68,32 +69,27 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
   [[nodiscard]] lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...)
-      : lock(w.shared_state(), target, Kind) {
-    acquire();
-  }
+      : lock(w.shared_state(), target, Kind, takes::now) {}
   template <class Window, hints... Given>
     requires(std::same_as<typename Window::state_type, State> && Kind == detail::kind_at_run_time)
   [[nodiscard]] lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...)
-      : lock(w.shared_state(), target, kind) {
-    acquire();
-  }
+      : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
-  ~lock() { this->end(); }
+  [[gnu::always_inline]] ~lock() { this->end(); }
 
   /// Opens the epoch if no other lock must be waited for, else returns nothing. Otherwise like the
   /// constructor.
   template <class Window>
     requires std::same_as<typename Window::state_type, State>
   static std::optional<lock> try_open(Window const& w, rank_t target, lock_kind kind = Kind) {
-    std::optional<lock> opened(lock(w.shared_state(), target, kind));
+    std::optional<lock> opened(lock(w.shared_state(), target, kind, takes::later));
     State& s = opened->state();
     bool holds = false;
     detail::only_call const call(s, operation);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind));
-    opened->with_boundary([&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
-    if (holds) {
-      s.locked.insert(target);
-    } else {
+    with_boundary(s, target, [&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
+    if (!holds) {
+      end_on(s, target);
       opened->mark_never_open();
       opened.reset();
     }
@@ -120,7 +116,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     check_target(What, rank);
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>) {
       auto const scope = detail::order_as(state().control, detail::scope_of(kind()));
-      with_boundary([&](auto& b) { state().lock.first_access(target_, b); });
+      with_boundary(state(), target_, [&](auto& b) { state().lock.first_access(target_, b); });
     }
     return {state(), target_};
   }
@@ -133,37 +129,73 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   }
 
  private:
-  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind)
-      : base(shared_state, group(&target, 1)), target_(target), kind_{kind} {
-    State& s = state();
-    s.check_rank(target, operation);
-    bool const locked = s.locked.contains(target);
-    s.enter(operation, !s.access_open && !locked,
-            locked ? "this rank has a lock on the part already; close it first"
-                   : "an access epoch of this rank on the window is open; close it first");
-    if (target == s.rank()) {
+  enum class takes { now, later };
+  using place_type = decltype(detail::lock_place(std::declval<State&>().lock, 0));
+  using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
+
+  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind, takes when)
+      : base(shared_state, group(&target, 1)),
+        target_(begin_on(target)),
+        kind_{kind},
+        place_(detail::lock_place(state().lock, target)) {
+    if (State& s = state(); !boundary::is_of_any_side && target == s.rank()) {
       typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
       before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     }
+    if (when == takes::later) return;
+    // Not left to the destructor: a compiler calls it out of line for an exception, so that all members of
+    // each lock would be in memory.
+    try {
+      acquire();
+    } catch (...) {
+      state().abandon(operation);
+      throw;
+    }
+  }
+
+  /// Checks the call, and enters the lock among the window's open epochs.
+  rank_t begin_on(rank_t target) {
+    State& s = state();
+    s.check_rank(target, operation);
+    s.deferred->rethrow();
+    if (!s.access_open.begin_lock(target)) [[unlikely]]
+      begin_one_more(s, target);
+    return target;
+  }
+  // These two are out of line and take the state, which a lock has in a register anyway.
+  [[gnu::noinline]] static void begin_one_more(State& s, rank_t target) {
+    bool const may = s.access_open.begin_one_more(target);
+    PGAS_EXPECTS(light, may,
+                 detail::throw_error(errc::wrong_order, s.job_rank(), operation,
+                                     s.access_open.has_lock(target)
+                                         ? "this rank has a lock on the part already; close it first"
+                                         : "an access epoch of this rank on the window is open; close it "
+                                           "first"));
+  }
+  static void end_on(State& s, rank_t target) noexcept {
+    if (!s.access_open.end_lock(target)) [[unlikely]]
+      end_one_of_more(s, target);
+  }
+  [[gnu::noinline]] static void end_one_of_more(State& s, rank_t target) noexcept {
+    s.access_open.end_one_of_more(target);
   }
 
   void acquire() {
     State& s = state();
     detail::only_call const call(s, operation);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
-    with_boundary([&](auto& b) { s.lock.lock(target_, kind(), b); });
-    s.locked.insert(target_);
+    with_boundary(s, target_, [&](auto& b) { s.lock.lock(place_, kind(), b); });
   }
   [[nodiscard]] lock_kind kind() const noexcept { return kind_.value; }
 
   /// Calls use(boundary). A rank that locks its own part also loads from it and stores to it.
   template <class Use>
-  void with_boundary(Use&& use) {
-    if (target_ == state().rank()) {
-      typename State::template boundary_type<boundary_of::both, own_hints()> b(state().segment);
+  static void with_boundary(State& s, rank_t target, Use&& use) {
+    if (!boundary::is_of_any_side && target == s.rank()) {
+      typename State::template boundary_type<boundary_of::both, own_hints()> b(s.segment);
       use(b);
     } else {
-      typename State::template boundary_type<boundary_of::remote, Hints> b(state().segment);
+      boundary b(s.segment);
       use(b);
     }
   }
@@ -173,12 +205,12 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     return h;
   }
 
-  void finish() {
-    State& s = state();
-    s.locked.erase(target_);
-    if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target_);
-    auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
-    with_boundary([&](auto& b) { s.lock.unlock(target_, kind(), b); });
+  [[gnu::always_inline]] void finish() { release(state(), place_, target_, kind()); }
+  static void release(State& s, place_type at, rank_t target, lock_kind kind) {
+    end_on(s, target);
+    if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target);
+    auto const scope = detail::order_as(s.control, detail::scope_of(kind));
+    with_boundary(s, target, [&](auto& b) { s.lock.unlock(at, kind, b); });
   }
 
   /// The kind: a constant, or what the program chose.
@@ -193,6 +225,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   rank_t target_;
   [[no_unique_address]] std::conditional_t<Kind == detail::kind_at_run_time, chosen_kind, constant_kind>
       kind_;
+  place_type place_;  ///< the part, as the protocol knows it
 };
 
 template <class Window, lock_kind Kind, hints... Given>

@@ -43,7 +43,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   }
   lock_all(lock_all&& other) noexcept
       : base(std::move(other)), holds_all_(std::exchange(other.holds_all_, false)) {}
-  ~lock_all() { this->end(); }
+  [[gnu::always_inline]] ~lock_all() { this->end(); }
 
   /// Ends the epoch: MPI's word for close().
   void unlock_all() { this->close(); }
@@ -103,9 +103,12 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     state().lock.trigger(target, b);
   }
 
-  void finish() {
-    State& s = state();
-    s.access_open = holds_all_ = false;
+  [[gnu::always_inline]] void finish() {
+    holds_all_ = false;
+    release(state());
+  }
+  static void release(State& s) {
+    s.access_open = false;
     s.elements.leave_all();
     boundary b(s.segment);
     auto const scope = as_shared_holder(s);

@@ -11,6 +11,7 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 /// Fits segments whose own part is plain memory and which offer no control of caches.
 struct coherent {
   static constexpr std::string_view name = "coherent";
+  static constexpr bool is_empty = true;  ///< it cleans, drops and drains nothing
   template <segment S>
   static constexpr bool fits = local_segment<S> && !cache_controlled<S>;
 

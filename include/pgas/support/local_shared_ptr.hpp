@@ -18,6 +18,10 @@ struct use_count {
   std::size_t keepers = 1;
 };
 
+/// An object of such a type holds the number itself, so its address suffices to use it.
+template <class T>
+concept counts_its_uses = std::derived_from<T, use_count>;
+
 /// A shared pointer whose copies all belong to one thread. A std::shared_ptr would cost two atomic operations
 /// for each epoch, as much as a lock. Like std::shared_ptr it converts to a pointer to a base of T.
 template <class T>
@@ -25,8 +29,15 @@ class local_shared_ptr {
  public:
   local_shared_ptr() = default;
   template <class... Arguments>
-  explicit local_shared_ptr(std::in_place_t, Arguments&&... arguments)
-      : local_shared_ptr(new with_count(std::forward<Arguments>(arguments)...)) {}
+  explicit local_shared_ptr(std::in_place_t, Arguments&&... arguments) {
+    if constexpr (counts_its_uses<T>) {
+      count_ = object_ = new T(std::forward<Arguments>(arguments)...);
+    } else {
+      auto* const made = new with_count(std::forward<Arguments>(arguments)...);
+      count_ = made;
+      object_ = &made->object;
+    }
+  }
   local_shared_ptr(local_shared_ptr const& other) noexcept : count_(other.count_), object_(other.object_) {
     if (count_ != nullptr) ++count_->keepers;
   }
@@ -51,6 +62,8 @@ class local_shared_ptr {
  private:
   template <class U>
   friend class local_shared_ptr;
+  template <class U>
+  friend class local_use;
 
   struct with_count final : use_count {
     template <class... Arguments>
@@ -58,10 +71,29 @@ class local_shared_ptr {
 
     T object;
   };
-  explicit local_shared_ptr(with_count* made) noexcept : count_(made), object_(&made->object) {}
-
   use_count* count_ = nullptr;
   T* object_ = nullptr;
+};
+
+/// One use of an object that a local_shared_ptr keeps. A use always has its object, so it tests no pointer.
+template <class T>
+class local_use {
+ public:
+  /// Requires that the pointer is not null.
+  explicit local_use(local_shared_ptr<T> const& of) noexcept : object_(of.object_) { ++object_->keepers; }
+  local_use(local_use const& other) noexcept : object_(other.object_) { ++object_->keepers; }
+  local_use& operator=(local_use const&) = delete;
+  ~local_use() {
+    static_assert(counts_its_uses<T>);
+    if (--object_->keepers == 0) [[unlikely]]
+      delete static_cast<use_count*>(object_);
+  }
+
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -16,27 +16,48 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The answer is that of std::uncaught_exceptions, which costs two calls into the C++ library and one into
 /// the loader. At both ends of an epoch, those calls were two fifths of the instructions of a lock. The count
 /// is the second of the two words that the Itanium C++ ABI defines for each thread. Their address is looked
-/// up once a thread.
+/// up once a thread. Until then a thread has the address of other words, whose count is not 0. So both ends
+/// of an epoch look for one thing, a count that is 0. Only another count is compared with the one before.
 class uncaught_since {
  public:
-  [[nodiscard]] bool any() const noexcept { return count() > before_; }
-
- private:
-  static unsigned count() noexcept {
 #if defined(__GLIBCXX__)
-    // A constant at first: a variable with a dynamic value would have a guard, which each call looks at.
-    thread_local constinit void const* of_this_thread = nullptr;
-    if (of_this_thread == nullptr) [[unlikely]]
-      of_this_thread = abi::__cxa_get_globals();
-    unsigned uncaught = 0;
-    std::memcpy(&uncaught, static_cast<std::byte const*>(of_this_thread) + sizeof(void*), sizeof uncaught);
-    return uncaught;
-#else
-    return static_cast<unsigned>(std::uncaught_exceptions());
-#endif
+  uncaught_since() noexcept : before_(count_in(of_this_thread()) == 0 ? 0 : look_up()) {}
+  [[nodiscard]] bool any() const noexcept {
+    if (count_in(of_this_thread()) == 0) [[likely]]
+      return false;
+    return look_up() > before_;
   }
 
-  unsigned before_ = count();
+ private:
+  struct words {
+    void* caught;
+    unsigned uncaught;
+  };
+  static constexpr words not_looked_up{nullptr, 1};
+
+  static void const*& of_this_thread() noexcept {
+    // A constant at first: a variable with a dynamic value would have a guard, which each call looks at.
+    thread_local constinit void const* found = &not_looked_up;
+    return found;
+  }
+  static unsigned count_in(void const* counts) noexcept {
+    unsigned uncaught = 0;
+    std::memcpy(&uncaught, static_cast<std::byte const*>(counts) + sizeof(void*), sizeof uncaught);
+    return uncaught;
+  }
+  [[gnu::cold, gnu::noinline]] static unsigned look_up() noexcept {
+    void const*& found = of_this_thread();
+    if (found == &not_looked_up) found = abi::__cxa_get_globals();
+    return count_in(found);
+  }
+
+  unsigned before_;
+#else
+  [[nodiscard]] bool any() const noexcept { return std::uncaught_exceptions() > before_; }
+
+ private:
+  int before_ = std::uncaught_exceptions();
+#endif
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

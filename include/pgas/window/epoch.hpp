@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <pgas/concepts/recorder.hpp>
+#include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/support/uncaught_since.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/opened_piece.hpp>
@@ -83,7 +84,10 @@ class epoch {
   /// The destructor of a Derived calls this. It closes the epoch, and keeps an error for the rank's next
   /// call. While an exception passes it does not synchronize, but fails the job, so that no rank waits for
   /// this one.
-  void end() noexcept {
+  ///
+  /// Inlined also where an exception passes. A call there would keep the epoch's members in memory
+  /// everywhere.
+  [[gnu::always_inline]] void end() noexcept {
     if (!is_open()) return;
     phase_ = epoch_phase::closed;
     if (uncaught_.any()) [[unlikely]] {
@@ -116,7 +120,7 @@ class epoch {
     span_ = begin({});
   }
 
-  local_shared_ptr<State> state_;  ///< shared, so that the window may move, or go, before the epoch
+  local_use<State> state_;  ///< shared, so that the window may move, or go, before the epoch
 
  private:
   [[nodiscard]] auto begin(group ranks) const {

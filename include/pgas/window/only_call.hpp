@@ -18,7 +18,7 @@ class only_call {
  public:
   only_call(State& s, std::string_view operation) {
     if constexpr (is_checked) {
-      std::atomic<bool>& mark = s.team->deferred->is_in_call;
+      std::atomic<bool>& mark = s.deferred->is_in_call;
       if (enter(mark)) [[unlikely]]
         refuse(s, operation);
       mark_ = &mark;
@@ -34,7 +34,7 @@ class only_call {
 
   /// Refuses an access during another thread's call.
   static void check_none(State const& s, std::string_view operation) {
-    PGAS_EXPECTS(heavy, !s.team->deferred->is_in_call.load(std::memory_order_relaxed), refuse(s, operation));
+    PGAS_EXPECTS(heavy, !s.deferred->is_in_call.load(std::memory_order_relaxed), refuse(s, operation));
   }
 
  private:

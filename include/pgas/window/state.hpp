@@ -9,9 +9,9 @@
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
-#include <pgas/vocabulary/rank_set.hpp>
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
+#include <pgas/window/open_accesses.hpp>
 #include <pgas/window/part_is.hpp>
 #include <pgas/window/team_state.hpp>
 #include <pgas/window/window_boundary.hpp>
@@ -27,7 +27,7 @@ class accesses;
 /// A state that knows more, as an array knows its shape, derives from it and names the accesses of its
 /// epochs.
 template <class T, class Backend, class Coherence, class Protocols, class Segment>
-struct window_state {
+struct window_state : use_count {
   using value_type = T;
   using backend_type = Backend;
   using coherence_type = Coherence;
@@ -89,7 +89,8 @@ struct window_state {
         lock(control, post_words(control.size())),
         elements(control, lock_words(control.size())),
         size(segment.part_bytes(segment.rank()) / sizeof(T)),
-        locked(segment.size()) {
+        access_open(segment.size()),
+        deferred(team->deferred.get()) {
     if constexpr (access_checked_segment<segment_type>) segment.describe(label, sizeof(T));
   }
   window_state(window_state const&) = delete;
@@ -127,16 +128,16 @@ struct window_state {
   }
 
   /// Returns whether an epoch of any kind is open in which this rank accesses parts.
-  [[nodiscard]] bool is_accessing() const noexcept { return access_open || !locked.empty(); }
+  [[nodiscard]] bool is_accessing() const noexcept { return access_open.any(); }
 
   /// Every call that opens an epoch begins with this. Throws an error that a destructor kept.
   void enter(std::string_view operation, bool free, char const* otherwise) {
-    team->deferred->rethrow();
+    deferred->rethrow();
     PGAS_EXPECTS(light, free, throw_error(errc::wrong_order, job_rank(), operation, otherwise));
   }
 
   /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
-  void abandon(std::string_view operation) noexcept {
+  [[gnu::cold, gnu::noinline]] void abandon(std::string_view operation) noexcept {
     team->backend.fail(text_of(
         {"rank ", team->backend.world_rank(rank()), " left ", operation, " (", label, ") by an exception"}));
     if constexpr (abandoned_segment<segment_type>) segment.abandon();
@@ -151,9 +152,9 @@ struct window_state {
   typename Protocols::lock::template on<control_type> lock;
   [[no_unique_address]] element_modes_type elements;  ///< modifies single elements of each part
   std::size_t size;                                   ///< of the own part, in elements
-  rank_set locked;                                    ///< the parts that this rank's lock epochs hold
-  bool access_open = false;                           ///< a fence, access or lock_all epoch is open
+  open_accesses access_open;                          ///< the open epochs in which this rank accesses parts
   bool exposure_open = false;                         ///< an exposure or a fence epoch is open
+  deferred_error* deferred;                           ///< that of the team, one load nearer
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

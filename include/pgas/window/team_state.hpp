@@ -31,7 +31,8 @@ class deferred_error {
     if (!error_) error_ = std::move(e);
   }
   void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (error_) [[unlikely]]
+      rethrow_now();
   }
 
   /// The work that `team.progress()` carries on. Each leaves the list before it goes.
@@ -41,6 +42,11 @@ class deferred_error {
   std::atomic<bool> is_in_call = false;
 
  private:
+  // Apart, so that a call of the library compares one word, and does nothing else.
+  [[noreturn, gnu::cold, gnu::noinline]] void rethrow_now() {
+    std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
   std::exception_ptr error_;
 };
 

@@ -21,6 +21,14 @@ enum class signal_tells {
   of_own_parts,  ///< by a change of its own control words, each target learns of its own part and of no other
 };
 
+namespace detail {
+
+/// The copies of such a policy always agree: it says that it cleans, drops and drains nothing.
+template <class Coherence>
+concept empty_policy = requires { requires Coherence::is_empty; };
+
+}  // namespace detail
+
 /// The boundary that a window's epochs hand to its protocols. It alone calls a coherence policy.
 ///
 /// publish = remote completion, then clean, then drain_stores; refresh = drop, then drain_all. The table in
@@ -38,6 +46,9 @@ class window_boundary {
  public:
   /// The boundary of an epoch on the segment.
   explicit window_boundary(Segment& s) noexcept : segment_(&s) {}
+
+  /// The boundary does the same whichever side of the window it is of.
+  static constexpr bool is_of_any_side = detail::empty_policy<Coherence> && !cache_controlled<Segment>;
 
   void publish(group targets) {
     if constexpr (accesses) {

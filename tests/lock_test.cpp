@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of lock epochs on one part, on every model.
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <pgas/global_array.hpp>
+#include <pgas/platform/words/word_rows.hpp>
+#include <thread>
 #include <vector>
 
 #include "support/ranks.hpp"
@@ -449,6 +453,93 @@ TEST_CASE("lock: a kind that is chosen at run time excludes as that kind does") 
         team.barrier();
       }
       team.barrier();
+    }
+  });
+}
+
+TEST_CASE("lock: locks on several parts end in any order, and other epochs open after the last of them") {
+  everywhere([](auto& team) {
+    if (team.size() < 3) return;
+    auto w = make_window<int>(team, 1);
+    auto const on = [&](rank_t target) { return pgas::lock{w, target, shared}; };
+    using held = std::unique_ptr<decltype(on(0))>;
+    for (rank_t const first : {0, 1, 2}) {
+      std::array<held, 3> locks;
+      for (rank_t target = 0; target < 3; ++target)
+        locks[static_cast<std::size_t>(target)] = held(new auto(on(target)));
+      for (rank_t const step : {0, 1, 2}) {
+        require_error(pgas::errc::wrong_order, {"lock_all"}, [&] { pgas::lock_all const refused{w}; });
+        rank_t const target = (first + step) % 3;
+        require_error(pgas::errc::wrong_order, {"lock", "already"}, [&] {
+          pgas::lock const refused{w, target, shared};
+        });
+        locks[static_cast<std::size_t>(target)].reset();
+        pgas::lock const again{w, target, shared};
+      }
+      pgas::lock_all const all{w};
+    }
+    team.barrier();
+  });
+}
+
+TEST_CASE("lock: a destructor that an exception calls may lock a part") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, 1);
+    w.local()[0] = 0;
+    team.barrier();
+    struct adds_at_its_end {
+      decltype(w)& to;
+      ~adds_at_its_end() {
+        pgas::lock epoch{to, 0, exclusive};
+        epoch.put(0, 0, epoch.get(0, 0) + 1);
+      }
+    };
+    if (team.rank() == 0) {
+      try {
+        adds_at_its_end const adds{w};
+        throw 1;
+      } catch (int) {
+        pgas::lock epoch{w, 0, exclusive};
+        epoch.put(0, 0, epoch.get(0, 0) + 1);
+      }
+    }
+    team.barrier();
+    pgas::lock epoch{w, 0, shared};
+    require_equal(epoch.get(0, 0), 2, "additions");
+  });
+}
+
+TEST_CASE("process_map: a lock may end in a thread in which no epoch has begun") {
+  pgas::run<pgas::backends::process_map>(2, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    for (int round = 0; round < 10; ++round) {
+      pgas::lock epoch{w, 0, exclusive};
+      epoch.put(0, 0, epoch.get(0, 0) + 1);
+      std::thread([ended = std::move(epoch)]() mutable { auto const here = std::move(ended); }).join();
+    }
+    team.barrier();
+    pgas::lock epoch{w, 0, shared};
+    require_equal(epoch.get(0, 0), 20, "additions");
+  });
+}
+
+TEST_CASE("process_map: the words of a protocol are those of its control") {
+  pgas::run<pgas::backends::process_map>(3, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    auto& control = w.state().control;
+    using control_type = std::remove_reference_t<decltype(control)>;
+    static_assert(pgas::detail::control_in_rows<control_type>);
+    for (std::size_t const first : {std::size_t{0}, std::size_t{2}}) {
+      pgas::detail::word_rows<control_type> const rows(control, {.slots = first, .cells = first});
+      for (rank_t owner = 0; owner < 3; ++owner) {
+        auto const run = rows.template cells<3>(owner, 1);
+        for (std::size_t i = 0; i < 3; ++i) {
+          require(rows.slot(owner, i, owner).address() == control.slot(owner, first + i, owner).address(),
+                  "slot");
+          require(rows.cell(owner, i).address() == control.cell(owner, first + i).address(), "cell");
+          require(run[i].address() == control.cell(owner, first + 1 + i).address(), "cell of a run");
+        }
+      }
     }
   });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/word_rows.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -41,7 +42,7 @@ struct bakery {
   template <control Control>
   class on {
    public:
-    on(Control& control, control_words first) : control_(&control), first_(first.slots) {}
+    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
 
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -92,9 +93,7 @@ struct bakery {
     static constexpr word one_ticket = 4;
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
-    auto ticket(rank_t target, rank_t of) {
-      return control_->slot(target, first_ + static_cast<std::size_t>(of), of);
-    }
+    auto ticket(rank_t target, rank_t of) { return words_.slot(target, static_cast<std::size_t>(of), of); }
     // seq_cst: see Order above. As an acquire it pairs with the release in give_back.
     word look(rank_t target, rank_t other) { return ticket(target, other).load(std::memory_order_seq_cst); }
 
@@ -124,10 +123,13 @@ struct bakery {
       word const mine = take_ticket(target, kind);
       for (rank_t other = 0; other < control_->size(); ++other) {
         if (other == self() || lets_pass(mine, other, look(target, other))) continue;
-        control_->wait_until(ticket(target, other),
-                             [this, mine, other](word now) { return lets_pass(mine, other, now); },
-                             {.operation = operation, .awaited = group(&other, 1)});
+        wait_for(target, mine, other, operation);
       }
+    }
+    [[gnu::noinline]] void wait_for(rank_t target, word mine, rank_t other, std::string_view operation) {
+      control_->wait_until(ticket(target, other),
+                           [this, mine, other](word now) { return lets_pass(mine, other, now); },
+                           {.operation = operation, .awaited = group(&other, 1)});
     }
 
     void give_back(rank_t target) {
@@ -137,7 +139,7 @@ struct bakery {
     }
 
     Control* control_;
-    std::size_t first_;
+    detail::word_rows<Control> words_;
   };
 };
 static_assert(target_lock_protocol<bakery>);

@@ -181,11 +181,14 @@ struct biased {
     on(Control& control, control_words first)
         : base(control, first), control_(&control), bias_(control, first + Lock::words(control.size())) {}
 
-    template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
+    /// `Place` is a rank, or its place: see detail::placing_lock.
+    template <class Place, boundary Boundary>
+    void lock(Place at, lock_kind kind, Boundary& b)
+      requires requires(base& lock) { lock.lock(at, kind, b); }
+    {
       if (kind == lock_kind::exclusive && !has_ended_) [[unlikely]]
         end_bias();
-      base::lock(target, kind, b);
+      base::lock(at, kind, b);
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {

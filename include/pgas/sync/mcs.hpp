@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/word_rows.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -47,14 +48,37 @@ struct mcs {
 
   template <control Control>
   class on {
+    using cell_type = decltype(std::declval<Control&>().cell(0, 0));
+
    public:
     on(Control& control, control_words first)
-        : control_(&control), first_(first.cells), not_queued_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control), words_(control, first), not_queued_(static_cast<std::size_t>(control.size())) {}
+
+    /// A part, its words, and this rank's words for it.
+    struct place_type {
+      rank_t target;
+      detail::cell_run<Control, 2> part;
+      detail::cell_run<Control, 2> own;
+
+      [[nodiscard]] cell_type tail() const noexcept { return part[0]; }
+      [[nodiscard]] cell_type active() const noexcept { return part[1]; }
+      [[nodiscard]] cell_type next() const noexcept { return own[0]; }
+      [[nodiscard]] cell_type state() const noexcept { return own[1]; }
+    };
+    [[nodiscard]] place_type place(rank_t target) {
+      return {target, words_.template cells<2>(target, 0),
+              words_.template cells<2>(self(), 2 + 2 * static_cast<std::size_t>(target))};
+    }
 
     template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
-      take(target, kind, "lock");
+    void lock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
+      take(at, kind, "lock");
       b.refresh(group(&target, 1));
+    }
+    template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      lock(place(target), kind, b);
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -63,15 +87,20 @@ struct mcs {
       return true;
     }
     template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+    void unlock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       b.publish(group(&target, 1));
-      let_go(target, kind, "unlock");
+      let_go(at, kind, "unlock");
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
     void lock_all(Boundary& b) {
       for (rank_t target = 0; target < control_->size(); ++target)
-        take(target, lock_kind::shared, "lock_all");
+        take(place(target), lock_kind::shared, "lock_all");
       b.refresh(everyone);
     }
     template <boundary Boundary>
@@ -80,7 +109,7 @@ struct mcs {
     void unlock_all(Boundary& b) {
       b.publish(everyone);
       for (rank_t target = 0; target < control_->size(); ++target)
-        let_go(target, lock_kind::shared, "unlock_all");
+        let_go(place(target), lock_kind::shared, "unlock_all");
     }
 
    private:
@@ -104,55 +133,54 @@ struct mcs {
     static constexpr word lets_in_next = 2;
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
-    auto tail(rank_t target) { return control_->cell(target, first_); }
-    auto active(rank_t target) { return control_->cell(target, first_ + 1); }
-    auto next(rank_t of, rank_t target) {
-      return control_->cell(of, first_ + 2 + 2 * static_cast<std::size_t>(target));
+    cell_type tail(rank_t target) { return words_.cell(target, 0); }
+    cell_type active(rank_t target) { return words_.cell(target, 1); }
+    cell_type next(rank_t of, rank_t target) {
+      return words_.cell(of, 2 + 2 * static_cast<std::size_t>(target));
     }
-    auto state(rank_t of, rank_t target) {
-      return control_->cell(of, first_ + 3 + 2 * static_cast<std::size_t>(target));
+    cell_type state(rank_t of, rank_t target) {
+      return words_.cell(of, 3 + 2 * static_cast<std::size_t>(target));
     }
 
-    void prepare(rank_t target) {
+    void prepare(place_type at) {
       // relaxed: the exchange or compare_exchange that puts this rank at the tail publishes both.
-      next(self(), target).reset_unshared(0, std::memory_order_relaxed);
-      state(self(), target).reset_unshared(0, std::memory_order_relaxed);
+      at.next().reset_unshared(0, std::memory_order_relaxed);
+      at.state().reset_unshared(0, std::memory_order_relaxed);
     }
     void let_in(rank_t who, rank_t target) {
       // release: pairs with the acquire load of its wait, and with the acquire of a shared request behind it
       // that finds that it has gone on.
       detail::add(state(who, target), may_go_on, std::memory_order_release);
     }
-    word go_on(rank_t target) {
+    word go_on(cell_type state) {
       // release: pairs with the acquire of a shared request behind this one that finds that it has gone on.
-      return state(self(), target).fetch_add(may_go_on, std::memory_order_release);
+      return state.fetch_add(may_go_on, std::memory_order_release);
     }
-    word wait_to_be_let_in(rank_t target, std::string_view operation, group by) {
+    // The waits are not inlined, so that a compiler puts the accesses of a lock without conflict into epochs.
+    [[gnu::noinline]] word wait_to_be_let_in(rank_t target, std::string_view operation, group by) {
       return control_->wait_until(state(self(), target), [](word now) { return (now & may_go_on) != 0; },
                                   {.operation = operation, .awaited = by});
     }
-    word wait_for_next(rank_t target, std::string_view operation) {
+    [[gnu::noinline]] word wait_for_next(rank_t target, std::string_view operation) {
       return control_->wait_until(next(self(), target), [](word now) { return now != 0; },
                                   {.operation = operation});
     }
 
-    void take(rank_t target, lock_kind kind, std::string_view operation) {
-      prepare(target);
+    void take(place_type at, lock_kind kind, std::string_view operation) {
+      prepare(at);
       // acq_rel: a successor sees this rank's two words, and this rank sees its predecessor's. A rank that
       // finds 0 has seen the changes to `active` by every rank that was in the queue before it.
-      word const before = tail(target).exchange(request_for(kind), std::memory_order_acq_rel);
+      word const before = at.tail().exchange(request_for(kind), std::memory_order_acq_rel);
       if (kind == lock_kind::exclusive) {
-        take_exclusive(target, before, operation);
+        if (before != 0) [[unlikely]]
+          return queue_exclusive(at.target, before, operation);
+        if (!nobody_is_active(at)) wait_to_be_let_in(at.target, operation, {});
       } else {
-        take_shared(target, before, operation);
+        take_shared(at, before, operation);
       }
     }
 
-    void take_exclusive(rank_t target, word before, std::string_view operation) {
-      if (before == 0) {
-        if (!nobody_is_active(target)) wait_to_be_let_in(target, operation, {});
-        return;
-      }
+    [[gnu::noinline]] void queue_exclusive(rank_t target, word before, std::string_view operation) {
       rank_t const by = rank_of(before);
       next(by, target)
           .reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
@@ -163,83 +191,105 @@ struct mcs {
 
     /// Returns whether the first of the queue, with an exclusive request, may go on. If not, the last active
     /// rank lets it in.
-    bool nobody_is_active(rank_t target) {
+    bool nobody_is_active(place_type at) {
       // acquire: pairs with the release in stop_being_active. A value of 0 means that all ranks before it
       // have stopped.
-      if (active(target).load(std::memory_order_acquire) == 0) return true;
+      if (at.active().load(std::memory_order_acquire) == 0) [[likely]]
+        return true;
+      return last_active_has_gone(at.target);
+    }
+    [[gnu::noinline]] bool last_active_has_gone(rank_t target) {
       if (is_held_shared(active(target).fetch_add(as_waiting_writer(self()), std::memory_order_acq_rel)))
         return false;
       active(target).reset_unshared(0, std::memory_order_relaxed);  // later ranks are behind this one
       return true;
     }
 
-    void take_shared(rank_t target, word before, std::string_view operation) {
+    void take_shared(place_type at, word before, std::string_view operation) {
       word mine = 0;
-      if (before == 0) {
-        become_active(target);
-        mine = go_on(target);
+      if (before == 0) [[likely]] {
+        become_active(at.active());
+        mine = go_on(at.state());
       } else {
-        rank_t const by = rank_of(before);
-        word waits = 0;
-        // acquire: pairs with the release in let_in or go_on, if `by` has gone on.
-        if (is_exclusive(before) ||
-            state(by, target).compare_exchange(waits, lets_in_next, std::memory_order_acquire)) {
-          // release: pairs with the acquire load of `next` by the predecessor.
-          next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);
-          mine = wait_to_be_let_in(target, operation, group(&by, 1));
-        } else {
-          become_active(target);  // `by` is active and cannot leave before it knows its successor
-          next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);
-          mine = go_on(target);
-        }
+        mine = queue_shared(at.target, before, operation);
       }
-      if ((mine & lets_in_next) == 0) return;
+      if ((mine & lets_in_next) != 0) [[unlikely]]
+        let_follower_in(at.target, operation);
+    }
+    /// Returns this rank's state once it has gone on.
+    [[gnu::noinline]] word queue_shared(rank_t target, word before, std::string_view operation) {
+      rank_t const by = rank_of(before);
+      word waits = 0;
+      // acquire: pairs with the release in let_in or go_on, if `by` has gone on.
+      if (is_exclusive(before) ||
+          state(by, target).compare_exchange(waits, lets_in_next, std::memory_order_acquire)) {
+        // release: pairs with the acquire load of `next` by the predecessor.
+        next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);
+        return wait_to_be_let_in(target, operation, group(&by, 1));
+      }
+      become_active(active(target));  // `by` is active and cannot leave before it knows its successor
+      next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);
+      return go_on(state(self(), target));
+    }
+    [[gnu::noinline]] void let_follower_in(rank_t target, std::string_view operation) {
       rank_t const follower = rank_of(wait_for_next(target, operation));
-      become_active(target);
+      become_active(active(target));
       let_in(follower, target);
     }
 
     /// Counts this rank, or the rank that is let in next.
-    void become_active(rank_t target) {
+    void become_active(cell_type active) {
       // release: pairs with the acquire in try_shared, which lets in a rank that has been in no queue.
-      detail::add(active(target), one_shared, std::memory_order_release);
+      detail::add(active, one_shared, std::memory_order_release);
     }
 
-    void stop_being_active(rank_t target, word successor) {
+    void stop_being_active(place_type at, word successor) {
       bool const announces = successor != 0 && is_exclusive(successor);
       word const change = (announces ? as_waiting_writer(rank_of(successor)) : 0) - one_shared;
       // acq_rel: the last holder has seen the accesses of all before it, and hands them to the writer.
-      word const left = active(target).fetch_add(change, std::memory_order_acq_rel) + change;
-      if (!is_held_shared(left) && left != 0) let_writer_in(target, writer_in(left));
+      word const left = at.active().fetch_add(change, std::memory_order_acq_rel) + change;
+      if (!is_held_shared(left) && left != 0) [[unlikely]]
+        let_writer_in(at.target, writer_in(left));
     }
-    void let_writer_in(rank_t target, rank_t writer) {
+    [[gnu::noinline]] void let_writer_in(rank_t target, rank_t writer) {
       // relaxed: no other rank is active, and the writer, which is first in the queue, comes after this.
       active(target).reset_unshared(0, std::memory_order_relaxed);
       let_in(writer, target);
     }
 
     /// Leaves the queue and returns the next request, or 0 if there is none.
-    word leave_queue(rank_t target, lock_kind kind, std::string_view operation) {
-      word successor = next(self(), target).load(std::memory_order_acquire);
-      if (successor != 0) return successor;
+    word leave_queue(place_type at, lock_kind kind, std::string_view operation) {
+      word successor = at.next().load(std::memory_order_acquire);
+      if (successor != 0) [[unlikely]]
+        return successor;
       word last = request_for(kind);
       // release: a rank that finds the queue empty sees this rank's accesses to the part, or that it is
       // active.
-      if (tail(target).compare_exchange(last, 0, std::memory_order_release)) return 0;
-      return wait_for_next(target, operation);
+      if (at.tail().compare_exchange(last, 0, std::memory_order_release)) [[likely]]
+        return 0;
+      return wait_for_next(at.target, operation);
     }
 
-    void let_go(rank_t target, lock_kind kind, std::string_view operation) {
+    void let_go(place_type at, lock_kind kind, std::string_view operation) {
       if (kind == lock_kind::shared) {
-        bool const queued = !not_queued_[static_cast<std::size_t>(target)];
-        not_queued_[static_cast<std::size_t>(target)] = false;
-        stop_being_active(target, queued ? leave_queue(target, kind, operation) : 0);
+        bool const queued = not_queued_count_ == 0 || !came_past_queue(at.target);
+        stop_being_active(at, queued ? leave_queue(at, kind, operation) : 0);
         return;
       }
-      word const successor = leave_queue(target, kind, operation);
-      if (successor == 0) return;
-      if (!is_exclusive(successor)) become_active(target);
+      if (word const successor = leave_queue(at, kind, operation); successor != 0) [[unlikely]]
+        let_successor_in(at.target, successor);
+    }
+    [[gnu::noinline]] void let_successor_in(rank_t target, word successor) {
+      if (!is_exclusive(successor)) become_active(active(target));
       let_in(rank_of(successor), target);
+    }
+    /// Returns whether this rank holds the part shared without a place in the queue, and forgets it.
+    [[gnu::noinline]] bool came_past_queue(rank_t target) {
+      auto const index = static_cast<std::size_t>(target);
+      if (!not_queued_[index]) return false;
+      not_queued_[index] = false;
+      --not_queued_count_;
+      return true;
     }
 
     bool try_exclusive(rank_t target) {
@@ -247,7 +297,7 @@ struct mcs {
       if (tail(target).load(std::memory_order_relaxed) != 0 ||
           active(target).load(std::memory_order_relaxed) != 0)
         return false;
-      prepare(target);
+      prepare(place(target));
       word expected = 0;
       // acq_rel: as the exchange in take.
       if (!tail(target).compare_exchange(expected, request_for(lock_kind::exclusive),
@@ -257,11 +307,11 @@ struct mcs {
         return true;  // acquire: as in nobody_is_active
       // Shared holders that had left the queue were active. This rank leaves again, as if it had been its
       // turn.
-      word const successor = leave_queue(target, lock_kind::exclusive, "try_lock");
+      word const successor = leave_queue(place(target), lock_kind::exclusive, "try_lock");
       if (successor == 0) return false;
       rank_t const who = rank_of(successor);
       if (!is_exclusive(successor)) {
-        become_active(target);
+        become_active(active(target));
         let_in(who, target);
       } else if (!is_held_shared(
                      active(target).fetch_add(as_waiting_writer(who), std::memory_order_acq_rel))) {
@@ -277,22 +327,24 @@ struct mcs {
         // acquire: pairs with the release sequence in `active` of the ranks that were let in before.
         if (active(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) {
           not_queued_[static_cast<std::size_t>(target)] = true;
+          ++not_queued_count_;
           return true;
         }
       }
       if (tail(target).load(std::memory_order_relaxed) != 0) return false;
-      prepare(target);
+      prepare(place(target));
       word expected = 0;
       // acq_rel: as the exchange in take.
       if (!tail(target).compare_exchange(expected, request_for(lock_kind::shared), std::memory_order_acq_rel))
         return false;
-      take_shared(target, 0, "try_lock");
+      take_shared(place(target), 0, "try_lock");
       return true;
     }
 
     Control* control_;
-    std::size_t first_;
+    detail::word_rows<Control> words_;
     std::vector<bool> not_queued_;  ///< parts that this rank holds shared without a place in the queue
+    std::size_t not_queued_count_ = 0;
   };
 };
 static_assert(target_lock_protocol<mcs>);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/word_rows.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -48,37 +49,63 @@ struct mcs_wp {
 
   template <control Control>
   class on {
+    using cell_type = decltype(std::declval<Control&>().cell(0, 0));
+
    public:
-    on(Control& control, control_words first) : control_(&control), first_(first.cells) {}
+    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
+
+    /// A part, its words, and this rank's word for it.
+    struct place_type {
+      rank_t target;
+      detail::cell_run<Control, 4> part;
+      cell_type next;
+
+      [[nodiscard]] cell_type state() const noexcept { return part[0]; }
+      [[nodiscard]] cell_type writers() const noexcept { return part[2]; }
+      [[nodiscard]] cell_type first() const noexcept { return part[3]; }
+    };
+    [[nodiscard]] place_type place(rank_t target) {
+      return {target, words_.template cells<4>(target, 0), next(me(), target)};
+    }
 
     template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
+    void lock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       if (kind == lock_kind::exclusive) {
-        start_write(target);
+        start_write(at);
       } else {
-        start_read(target, "lock");
+        start_read(at, "lock");
       }
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      lock(place(target), kind, b);
+    }
+    template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (!(kind == lock_kind::exclusive ? try_write(target) : try_read(target))) return false;
+      if (!(kind == lock_kind::exclusive ? try_write(place(target)) : try_read(state(target)))) return false;
       b.refresh(group(&target, 1));
       return true;
     }
     template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+    void unlock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       b.publish(group(&target, 1));
       if (kind == lock_kind::exclusive) {
-        end_write(target);
+        end_write(at);
       } else {
-        end_read(target);
+        end_read(at);
       }
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
     void lock_all(Boundary& b) {
-      for (rank_t target = 0; target < control_->size(); ++target) start_read(target, "lock_all");
+      for (rank_t target = 0; target < control_->size(); ++target) start_read(place(target), "lock_all");
       b.refresh(everyone);
     }
     template <boundary Boundary>
@@ -86,12 +113,12 @@ struct mcs_wp {
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
-      for (rank_t target = 0; target < control_->size(); ++target) end_read(target);
+      for (rank_t target = 0; target < control_->size(); ++target) end_read(place(target));
     }
 
    protected:
     /// Joins the list: here a reader does so behind a writer, in the source always.
-    void join_readers(rank_t target, std::string_view operation) {
+    [[gnu::noinline]] void join_readers(rank_t target, std::string_view operation) {
       woken(me()).reset_unshared(0, std::memory_order_relaxed);  // the exchange publishes it
       // acq_rel: the rank that takes the list sees this rank's word; this rank sees the word of the one
       // before it.
@@ -116,44 +143,43 @@ struct mcs_wp {
     static constexpr word minus(word value) noexcept { return word{0} - value; }
 
     [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
-    auto state(rank_t target) { return control_->cell(target, first_); }
-    auto readers(rank_t target) { return control_->cell(target, first_ + 1); }
-    auto writers(rank_t target) { return control_->cell(target, first_ + 2); }
-    auto first(rank_t target) { return control_->cell(target, first_ + 3); }
-    auto woken(word rank_plus_one) {
-      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 4);
-    }
-    auto next(word rank_plus_one, rank_t target) {
-      return control_->cell(static_cast<rank_t>(rank_plus_one - 1),
-                            first_ + 5 + static_cast<std::size_t>(target));
+    cell_type state(rank_t target) { return words_.cell(target, 0); }
+    cell_type readers(rank_t target) { return words_.cell(target, 1); }
+    cell_type writers(rank_t target) { return words_.cell(target, 2); }
+    cell_type first(rank_t target) { return words_.cell(target, 3); }
+    cell_type woken(word rank_plus_one) { return words_.cell(static_cast<rank_t>(rank_plus_one - 1), 4); }
+    cell_type next(word rank_plus_one, rank_t target) {
+      return words_.cell(static_cast<rank_t>(rank_plus_one - 1), 5 + static_cast<std::size_t>(target));
     }
 
     void wake(word who) {
       // release: pairs with the acquire load of the rank that waits; one rank wakes it, once.
       woken(who).reset_unshared(1, std::memory_order_release);
     }
-    void wait_to_be_woken(std::string_view operation) {
+    [[gnu::noinline]] void wait_to_be_woken(std::string_view operation) {
       // No word says which rank wakes this one: the last reader, or a writer in between.
       control_->wait_until(woken(me()), [](word now) { return now != 0; }, {.operation = operation});
     }
 
     // Readers.
 
-    [[nodiscard]] bool try_read(rank_t target) {
-      word seen = state(target).load(std::memory_order_relaxed);
+    [[nodiscard]] bool try_read(cell_type state) {
+      word seen = state.load(std::memory_order_relaxed);
       while ((seen & (writer | door_closed)) == 0) {
         // acquire: pairs with the release in end_write; other changes since then are one release sequence.
-        if (state(target).compare_exchange(seen, seen + one_reader, std::memory_order_acquire)) return true;
+        if (state.compare_exchange(seen, seen + one_reader, std::memory_order_acquire)) [[likely]]
+          return true;
       }
       return false;
     }
 
-    void start_read(rank_t target, std::string_view operation) {
-      if (!try_read(target)) join_readers(target, operation);
+    void start_read(place_type at, std::string_view operation) {
+      if (!try_read(at.state())) [[unlikely]]
+        join_readers(at.target, operation);
     }
 
     /// Lets the list in: counts the reader that goes first; each reader counts the next.
-    void let_readers_in(rank_t target) {
+    [[gnu::noinline]] void let_readers_in(rank_t target) {
       // acq_rel: hands the last writer's accesses to the readers, which are woken after it.
       word const seen = state(target).fetch_add(one_reader - listed, std::memory_order_acq_rel);
       // A writer that saw `listed` left the door to this rank. The value of that very change decides, since a
@@ -163,86 +189,93 @@ struct mcs_wp {
       wake(readers(target).exchange(0, std::memory_order_acq_rel));  // a later reader starts another list
     }
 
-    void end_read(rank_t target) {
+    void end_read(place_type at) {
       // acq_rel: the changes of all readers are one release sequence, which the last one hands to the writer.
-      word const seen = state(target).fetch_add(minus(one_reader), std::memory_order_acq_rel);
-      if ((seen & ~listed) != one_reader + writer + door_closed) return;
-      wake(first(target).load(
-          std::memory_order_relaxed));  // relaxed: written before `writer`, which `seen` has
+      word const seen = at.state().fetch_add(minus(one_reader), std::memory_order_acq_rel);
+      if ((seen & ~listed) == one_reader + writer + door_closed) [[unlikely]]
+        wake_writer(at.target);
+    }
+    [[gnu::noinline]] void wake_writer(rank_t target) {
+      // relaxed: written before `writer`, which the reader has seen.
+      wake(first(target).load(std::memory_order_relaxed));
     }
 
     // Writers.
 
-    void start_write(rank_t target) {
-      prepare_to_write(target);
+    void start_write(place_type at) {
+      prepare_to_write(at);
       // acq_rel: a successor sees this rank's words; this rank sees its predecessor's.
-      word const before = writers(target).exchange(me(), std::memory_order_acq_rel);
-      if (before == 0) {
-        if (announce(target, me())) return;
+      word const before = at.writers().exchange(me(), std::memory_order_acq_rel);
+      if (before == 0) [[likely]] {
+        if (announce(at, me())) [[likely]]
+          return;
       } else {
         // release: pairs with the acquire load of `next` by the predecessor.
-        next(before, target).reset_unshared(me(), std::memory_order_release);
+        next(before, at.target).reset_unshared(me(), std::memory_order_release);
       }
       wait_to_be_woken("lock");
     }
 
-    void prepare_to_write(rank_t target) {
+    void prepare_to_write(place_type at) {
       // relaxed: the exchange or compare_exchange that puts this rank into the queue publishes both.
-      next(me(), target).reset_unshared(0, std::memory_order_relaxed);
+      at.next.reset_unshared(0, std::memory_order_relaxed);
       woken(me()).reset_unshared(0, std::memory_order_relaxed);
     }
 
     /// Announces a writer, the first in the queue. Returns whether it may go on at once; if not, the last
     /// active reader wakes it.
-    bool announce(rank_t target, word who) {
-      first(target).reset_unshared(who,
-                                   std::memory_order_relaxed);  // the next change of the state publishes it
+    bool announce(place_type at, word who) {
+      // relaxed: the next change of the state publishes it.
+      at.first().reset_unshared(who, std::memory_order_relaxed);
       // acq_rel, twice: publishes `first` to the last reader; comes after all readers that have ended.
-      if ((state(target).fetch_add(writer, std::memory_order_acq_rel) & listed) != 0) return false;
-      return state(target).fetch_add(door_closed, std::memory_order_acq_rel) < one_reader;
+      if ((at.state().fetch_add(writer, std::memory_order_acq_rel) & listed) != 0) return false;
+      return at.state().fetch_add(door_closed, std::memory_order_acq_rel) < one_reader;
     }
 
-    void end_write(rank_t target) {
+    void end_write(place_type at) {
       // acquire: pairs with the release in start_write of the successor.
-      if (word const successor = next(me(), target).load(std::memory_order_acquire); successor != 0) {
+      if (word const successor = at.next.load(std::memory_order_acquire); successor != 0) [[unlikely]] {
         wake(successor);  // the state stays: readers keep waiting
         return;
       }
       // acq_rel: pairs with the acquire of the rank that gets in next; carries the accesses that publish has
       // completed.
-      word const seen = state(target).fetch_add(minus(writer + door_closed), std::memory_order_acq_rel);
-      if ((seen & listed) != 0) let_readers_in(target);
-      leave_queue(target, "unlock");
+      word const seen = at.state().fetch_add(minus(writer + door_closed), std::memory_order_acq_rel);
+      if ((seen & listed) != 0) [[unlikely]]
+        let_readers_in(at.target);
+      leave_queue(at, "unlock");
     }
 
-    void leave_queue(rank_t target, std::string_view operation) {
+    void leave_queue(place_type at, std::string_view operation) {
       word last = me();
       // release: a rank that finds the queue empty comes after this one.
-      if (writers(target).compare_exchange(last, 0, std::memory_order_release)) return;
+      if (!at.writers().compare_exchange(last, 0, std::memory_order_release)) [[unlikely]]
+        announce_next(at.target, operation);
+    }
+    [[gnu::noinline]] void announce_next(rank_t target, std::string_view operation) {
       word const successor = control_->wait_until(next(me(), target), [](word now) { return now != 0; },
                                                   {.operation = operation});
-      if (announce(target, successor)) wake(successor);
+      if (announce(place(target), successor)) wake(successor);
     }
 
-    [[nodiscard]] bool try_write(rank_t target) {
+    [[nodiscard]] bool try_write(place_type at) {
       // relaxed: only the operations below decide.
-      if (state(target).load(std::memory_order_relaxed) != 0 ||
-          writers(target).load(std::memory_order_relaxed) != 0)
+      if (at.state().load(std::memory_order_relaxed) != 0 ||
+          at.writers().load(std::memory_order_relaxed) != 0)
         return false;
-      prepare_to_write(target);
+      prepare_to_write(at);
       word expected = 0;
       // release: a successor sees this rank's words; the state carries the accesses to the part.
-      if (!writers(target).compare_exchange(expected, me(), std::memory_order_release)) return false;
+      if (!at.writers().compare_exchange(expected, me(), std::memory_order_release)) return false;
       expected = 0;
       // acquire: pairs with the releases of all ranks that have ended, one release sequence.
-      if (state(target).compare_exchange(expected, writer + door_closed, std::memory_order_acquire))
-        return true;
-      leave_queue(target, "try_lock");
+      if (at.state().compare_exchange(expected, writer + door_closed, std::memory_order_acquire)) return true;
+      leave_queue(at, "try_lock");
       return false;
     }
 
     Control* control_;
-    std::size_t first_;
+    detail::word_rows<Control> words_;
   };
 };
 static_assert(target_lock_protocol<mcs_wp>);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/word_rows.hpp>
 #include <utility>
 #include <vector>
 
@@ -53,25 +54,51 @@ struct queued {
 
   template <control Control>
   class on {
+    using cell_type = decltype(std::declval<Control&>().cell(0, 0));
+
    public:
     on(Control& control, control_words first)
-        : control_(&control), first_(first.cells), parts_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control),
+          words_(control, first),
+          exclusively_(2 * static_cast<word>(control.rank()) + 1),
+          parts_(static_cast<std::size_t>(control.size())) {}
+
+    /// A part and its two words.
+    struct place_type {
+      rank_t target;
+      detail::cell_run<Control, 2> words;
+
+      [[nodiscard]] cell_type held() const noexcept { return words[0]; }
+      [[nodiscard]] cell_type tail() const noexcept { return words[1]; }
+    };
+    [[nodiscard]] place_type place(rank_t target) { return {target, words_.template cells<2>(target, 0)}; }
 
     template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (!take_now(target, kind)) take_in_turn(target, kind, "lock");
+    void lock(place_type at, lock_kind kind, Boundary& b) {
+      if (!take_now(at, kind)) [[unlikely]]
+        take_in_turn(at.target, kind, "lock");
+      rank_t const target = at.target;
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      lock(place(target), kind, b);
+    }
+    template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (!take_now(target, kind)) return false;
+      if (!take_now(place(target), kind)) return false;
       b.refresh(group(&target, 1));
       return true;
     }
     template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+    void unlock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       b.publish(group(&target, 1));
-      let_go(target, kind);
+      let_go(at.held(), kind);
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
@@ -81,7 +108,8 @@ struct queued {
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b) {
       if (parts_[index(target)].in_all) return;
-      while (!take_word(target, lock_kind::shared)) wait_for_word(target, lock_kind::shared, "lock_all");
+      if (!take_word(held(target), lock_kind::shared)) [[unlikely]]
+        take_in_all(target);
       parts_[index(target)].in_all = true;
       b.refresh(group(&target, 1));
     }
@@ -90,7 +118,7 @@ struct queued {
       b.publish(everyone);
       for (rank_t target = 0; target < control_->size(); ++target) {
         if (!std::exchange(parts_[index(target)].in_all, false)) continue;
-        let_go(target, lock_kind::shared);
+        let_go(held(target), lock_kind::shared);
       }
     }
 
@@ -101,20 +129,18 @@ struct queued {
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] word me() const noexcept { return static_cast<word>(self()) + 1; }
-    auto held(rank_t target) { return control_->cell(target, first_); }
-    auto tail(rank_t target) { return control_->cell(target, first_ + 1); }
-    auto next_of(word rank_plus_one) {
-      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 2);
-    }
-    auto first_in_queue(word rank_plus_one) {
-      return control_->cell(static_cast<rank_t>(rank_plus_one - 1), first_ + 3);
+    cell_type held(rank_t target) { return words_.cell(target, 0); }
+    cell_type tail(rank_t target) { return words_.cell(target, 1); }
+    cell_type next_of(word rank_plus_one) { return words_.cell(static_cast<rank_t>(rank_plus_one - 1), 2); }
+    cell_type first_in_queue(word rank_plus_one) {
+      return words_.cell(static_cast<rank_t>(rank_plus_one - 1), 3);
     }
 
-    [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
+    [[nodiscard]] bool take_now(place_type at, lock_kind kind) {
       // relaxed: a rank that overlooks a waiting one overtakes it, which is right.
-      if (tail(target).load(std::memory_order_relaxed) == 0) [[likely]]
-        return take_word(target, kind);
-      return go_past(target, kind);
+      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]]
+        return take_word(at.held(), kind);
+      return go_past(at.target, kind);
     }
 
     /// Not inlined, so that a compiler inlines the rest of take_now, which suffices while no rank waits.
@@ -123,27 +149,33 @@ struct queued {
       // relaxed: as above.
       if (passed == most_passes || held(target).load(std::memory_order_relaxed) != 0) return false;
       ++passed;
-      return take_word(target, kind);
+      return take_word(held(target), kind);
     }
 
-    [[nodiscard]] bool take_word(rank_t target, lock_kind kind) {
+    [[nodiscard]] bool take_word(cell_type held, lock_kind kind) {
       word seen = 0;
       if (kind == lock_kind::exclusive) {
         // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
         // shared holders are one release sequence.
-        return held(target).compare_exchange(seen, 2 * static_cast<word>(self()) + 1,
-                                             std::memory_order_acquire);
+        return held.compare_exchange(seen, exclusively_, std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
-      if constexpr (changing_cell<decltype(held(target))>) {
+      if constexpr (changing_cell<cell_type>) {
         auto const joined = [](word now) { return is_exclusive(now) ? now : now + one_shared; };
-        return !is_exclusive(held(target).update(joined, std::memory_order_acquire));
+        return !is_exclusive(held.update(joined, std::memory_order_acquire));
       } else {
         do {
-          if (held(target).compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) return true;
+          if (held.compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) [[likely]]
+            return true;
         } while (!is_exclusive(seen));
         return false;
       }
+    }
+
+    [[gnu::noinline]] void take_in_all(rank_t target) {
+      do {
+        wait_for_word(target, lock_kind::shared, "lock_all");
+      } while (!take_word(held(target), lock_kind::shared));
     }
 
     /// Waits until the word may be free. If one rank holds it alone, waits for that rank and names it.
@@ -158,7 +190,7 @@ struct queued {
       }
     }
 
-    void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
+    [[gnu::noinline]] void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
       // relaxed: the exchange below publishes both.
       next_of(me()).reset_unshared(0, std::memory_order_relaxed);
       first_in_queue(me()).reset_unshared(0, std::memory_order_relaxed);
@@ -172,7 +204,7 @@ struct queued {
       }
       do {
         wait_for_word(target, kind, operation);
-      } while (!take_word(target, kind));
+      } while (!take_word(held(target), kind));
       parts_[index(target)].passed = 0;
 
       word last = me();
@@ -184,18 +216,19 @@ struct queued {
       first_in_queue(next).exchange(1, std::memory_order_relaxed);
     }
 
-    void let_go(rank_t target, lock_kind kind) {
+    void let_go(cell_type held, lock_kind kind) {
       // release: pairs with the acquire in take_word of the rank that takes it next; carries the accesses
       // that publish has completed.
       if (kind == lock_kind::exclusive) {
-        held(target).reset_unshared(0, std::memory_order_release);
+        held.reset_unshared(0, std::memory_order_release);
       } else {
-        detail::add(held(target), word{0} - one_shared, std::memory_order_release);
+        detail::add(held, word{0} - one_shared, std::memory_order_release);
       }
     }
 
     Control* control_;
-    std::size_t first_;
+    detail::word_rows<Control> words_;
+    word exclusively_;  ///< `held`, while this rank holds the part alone
     struct part {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
       std::uint8_t passed = 0;  ///< the number of times it passed the queue since it was last in it

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/platform/words/word_rows.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -57,22 +58,40 @@ struct two_level {
 
   template <control Control>
   class on {
+    using cell_type = decltype(std::declval<Control&>().cell(0, 0));
+
    public:
-    on(Control& control, control_words first) : control_(&control), first_(first.cells) {}
+    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
+
+    /// A part and its word.
+    struct place_type {
+      rank_t target;
+      cell_type part;
+    };
+    [[nodiscard]] place_type place(rank_t target) { return {target, part(target)}; }
 
     template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
+    void lock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       if (kind == lock_kind::exclusive) {
-        take_exclusive(target);
+        if (in_the_way const what = attempt_exclusive(at.part); what != in_the_way::nobody) [[unlikely]]
+          take_exclusive(target, what);
       } else {
-        take_shared(target);
+        // acquire: pairs with the release in unlock of the last exclusive holder.
+        word const seen = at.part.fetch_add(one_shared, std::memory_order_acquire);
+        if (writer_of(seen) != 0) [[unlikely]]
+          take_shared(target, seen);
       }
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      lock(place(target), kind, b);
+    }
+    template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
       if (kind == lock_kind::exclusive) {
-        if (attempt_exclusive(target) != in_the_way::nobody) return false;
+        if (attempt_exclusive(part(target)) != in_the_way::nobody) return false;
       } else if (writer_of(part(target).fetch_add(one_shared, std::memory_order_acquire)) != 0) {
         detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
         return false;
@@ -81,21 +100,28 @@ struct two_level {
       return true;
     }
     template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+    void unlock(place_type at, lock_kind kind, Boundary& b) {
+      rank_t const target = at.target;
       b.publish(group(&target, 1));
       if (kind == lock_kind::shared) {
         // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
         // publish has completed.
-        detail::add(part(target), minus(one_shared), std::memory_order_release);
+        detail::add(at.part, minus(one_shared), std::memory_order_release);
         return;
       }
-      free_part(target);
+      free_part(at.part);
       uncount_exclusive();
+    }
+    template <boundary Boundary>
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
     void lock_all(Boundary& b) {
-      take_all();
+      // acquire: pairs with the release in unlock of the last exclusive holder.
+      if (exclusives_of(all().fetch_add(one_all, std::memory_order_acquire)) != 0) [[unlikely]]
+        take_all();
       b.refresh(everyone);
     }
     template <boundary Boundary>
@@ -109,10 +135,11 @@ struct two_level {
 
    protected:
     // The halves of an exclusive unlock, for derived locks that take them in the other order.
-    void free_part(rank_t target) {
+    void free_part(rank_t target) { free_part(part(target)); }
+    void free_part(cell_type part) {
       // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
       // publish has completed.
-      detail::add(part(target), minus(me()), std::memory_order_release);
+      detail::add(part, minus(me()), std::memory_order_release);
     }
     void uncount_exclusive() {
       // release: pairs with the acquire of a lock_all that waits for this.
@@ -133,11 +160,11 @@ struct two_level {
     enum class in_the_way { nobody, lock_all, holders };
 
     [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
-    auto all() { return control_->cell(0, first_); }
-    auto part(rank_t target) { return control_->cell(target, first_ + 1); }
+    cell_type all() { return words_.cell(0, 0); }
+    cell_type part(rank_t target) { return words_.cell(target, 1); }
 
     /// Tries once; a failure leaves nothing behind.
-    in_the_way attempt_exclusive(rank_t target) {
+    in_the_way attempt_exclusive(cell_type part) {
       // acquire: pairs with the release in unlock_all.
       if (exclusive_ == 0 && has_lock_all(all().fetch_add(one_exclusive, std::memory_order_acquire))) {
         detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
@@ -146,7 +173,7 @@ struct two_level {
       word seen = 0;
       // acquire: pairs with the releases in unlock; the releases of several shared holders are one release
       // sequence.
-      if (part(target).compare_exchange(seen, me(), std::memory_order_acquire)) {
+      if (part.compare_exchange(seen, me(), std::memory_order_acquire)) [[likely]] {
         ++exclusive_;
         return in_the_way::nobody;
       }
@@ -156,10 +183,11 @@ struct two_level {
       return in_the_way::holders;
     }
 
-    void take_exclusive(rank_t target) {
-      for (unsigned attempt = 0;; ++attempt) {
-        in_the_way const what = attempt_exclusive(target);
-        if (what == in_the_way::nobody) return;
+    // These three are not inlined, so that a compiler puts the first attempt before them into epochs.
+
+    /// Continues after a first attempt has found something in the way.
+    [[gnu::noinline]] void take_exclusive(rank_t target, in_the_way what) {
+      for (unsigned attempt = 0; what != in_the_way::nobody; ++attempt) {
         if (what == in_the_way::lock_all) {
           control_->wait_until(all(), [](word now) { return !has_lock_all(now); }, {.operation = "lock"});
         } else if (word const seen = part(target).load(std::memory_order_relaxed); writer_of(seen) != 0) {
@@ -169,14 +197,13 @@ struct two_level {
                                {.operation = "lock"});
         }
         before_retry(attempt, "lock");
+        what = attempt_exclusive(part(target));
       }
     }
 
-    void take_shared(rank_t target) {
-      for (unsigned attempt = 0;; ++attempt) {
-        // acquire: pairs with the release in unlock of the last exclusive holder.
-        word seen = part(target).fetch_add(one_shared, std::memory_order_acquire);
-        if (writer_of(seen) == 0) return;
+    /// Continues after a shared request has found a writer in `seen`.
+    [[gnu::noinline]] void take_shared(rank_t target, word seen) {
+      for (unsigned attempt = 0; writer_of(seen) != 0; ++attempt) {
         if constexpr (Readers == waiting_readers::stay) {
           while (writer_of(seen) != 0) seen = wait_for_writer(target, seen);
           return;
@@ -184,14 +211,15 @@ struct two_level {
         detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
         wait_for_writer(target, seen);
         before_retry(attempt, "lock");
+        // acquire: as the first attempt in lock.
+        seen = part(target).fetch_add(one_shared, std::memory_order_acquire);
       }
     }
 
-    void take_all() {
+    /// Continues after a request for all parts has found exclusive ones.
+    [[gnu::noinline]] void take_all() {
       constexpr auto nobody_is_exclusive = [](word now) { return exclusives_of(now) == 0; };
       for (unsigned attempt = 0;; ++attempt) {
-        // acquire: pairs with the release in unlock of the last exclusive holder.
-        if (nobody_is_exclusive(all().fetch_add(one_all, std::memory_order_acquire))) return;
         if constexpr (Readers == waiting_readers::stay) {
           control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
           return;
@@ -199,6 +227,8 @@ struct two_level {
         detail::add(all(), minus(one_all), std::memory_order_relaxed);
         control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
         before_retry(attempt, "lock_all");
+        // acquire: as the first attempt in lock_all.
+        if (nobody_is_exclusive(all().fetch_add(one_all, std::memory_order_acquire))) return;
       }
     }
 
@@ -215,7 +245,7 @@ struct two_level {
     }
 
     Control* control_;
-    std::size_t first_;
+    detail::word_rows<Control> words_;
     word exclusive_ = 0;  ///< the number of exclusive locks that this rank holds
   };
 };

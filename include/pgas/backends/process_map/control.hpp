@@ -33,7 +33,7 @@ class mapped_control {
     }
     void store(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
-      bell::ring(beside(at_));
+      bell::ring_behind(at_);
     }
 
    private:
@@ -50,27 +50,27 @@ class mapped_control {
     }
     word fetch_add(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).fetch_add(value, order);
-      bell::ring(beside(at_));
+      bell::ring_behind(at_);
       return before;
     }
     word fetch_xor(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).fetch_xor(value, order);
-      bell::ring(beside(at_));
+      bell::ring_behind(at_);
       return before;
     }
     word exchange(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).exchange(value, order);
-      bell::ring(beside(at_));
+      bell::ring_behind(at_);
       return before;
     }
     bool compare_exchange(word& expected, word desired, std::memory_order order) const noexcept {
       bool const exchanged = std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
-      if (exchanged) bell::ring(beside(at_));
+      if (exchanged) bell::ring_behind(at_);
       return exchanged;
     }
     void reset_unshared(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
-      bell::ring(beside(at_));
+      bell::ring_behind(at_);
     }
 
    private:

@@ -101,6 +101,20 @@ inline bool fence_everywhere() noexcept {
     wake(at);
 }
 
+/// The same for the bell that lies behind a word. The call that wakes takes the word, whose address the
+/// caller has, so a storer does not compute that of the bell.
+template <class Word>
+[[gnu::cold, gnu::noinline]] void wake_behind(Word* at) noexcept {
+  wake(reinterpret_cast<std::uint32_t*>(at + 1));
+}
+template <class Word>
+[[gnu::always_inline]] inline void ring_behind(Word* at) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in ring
+  if (std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at + 1)).load(std::memory_order_relaxed) != 0)
+      [[unlikely]]
+    wake_behind(at);
+}
+
 /// Sleeps until one of the bells is 0, for at most `longest` nanoseconds. Returns false if the system
 /// refuses.
 [[nodiscard]] inline bool sleep_while_set(std::span<std::uint32_t* const> bells,

@@ -73,8 +73,8 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// fence. Dissemination needs it in each of its rounds, each time after another rank has had it.
 ///
 /// Words, states, memory and differences are those of detail::arrival_counter.
-/// Costs     one read-modify-write by each rank, all on one word. Where k <= 4 ranks share a core, k - 1 switches:
-///           see detail::first_turns.
+/// Costs     one read-modify-write by each rank, all on one word. Where up to four ranks share a core, one
+///           switch less than ranks: see detail::first_turns.
 struct central_counter {
   static constexpr std::string_view name = "central_counter";
   static constexpr rmw needs = rmw::test_and_set;

@@ -92,7 +92,7 @@ struct bakery {
     static constexpr word is_shared = 2;
     static constexpr word one_ticket = 4;
 
-    [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
+    [[nodiscard]] rank_t self() const noexcept { return self_; }
     auto ticket(rank_t target, rank_t of) { return words_.slot(target, static_cast<std::size_t>(of), of); }
     // seq_cst: see Order above. As an acquire it pairs with the release in give_back.
     word look(rank_t target, rank_t other) { return ticket(target, other).load(std::memory_order_seq_cst); }
@@ -111,7 +111,8 @@ struct bakery {
       auto const mine = ticket(target, self());
       mine.store(chooses, std::memory_order_seq_cst);  // see Order above
       word last = 0;
-      for (rank_t other = 0; other < control_->size(); ++other) {
+      rank_t const ranks = control_->size();
+      for (rank_t other = 0; other < ranks; ++other) {
         if (other != self()) last = std::max(last, look(target, other) / one_ticket);
       }
       word const taken = (last + 1) * one_ticket + (kind == lock_kind::shared ? is_shared : 0);
@@ -121,7 +122,8 @@ struct bakery {
 
     void take(rank_t target, lock_kind kind, std::string_view operation) {
       word const mine = take_ticket(target, kind);
-      for (rank_t other = 0; other < control_->size(); ++other) {
+      rank_t const ranks = control_->size();
+      for (rank_t other = 0; other < ranks; ++other) {
         if (other == self() || lets_pass(mine, other, look(target, other))) continue;
         wait_for(target, mine, other, operation);
       }
@@ -140,6 +142,7 @@ struct bakery {
 
     Control* control_;
     detail::word_rows<Control> words_;
+    rank_t self_ = control_->rank();
   };
 };
 static_assert(target_lock_protocol<bakery>);

@@ -132,7 +132,7 @@ struct mcs {
     static constexpr word may_go_on = 1;
     static constexpr word lets_in_next = 2;
 
-    [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
+    [[nodiscard]] rank_t self() const noexcept { return self_; }
     cell_type tail(rank_t target) { return words_.cell(target, 0); }
     cell_type active(rank_t target) { return words_.cell(target, 1); }
     cell_type next(rank_t of, rank_t target) {
@@ -343,6 +343,7 @@ struct mcs {
 
     Control* control_;
     detail::word_rows<Control> words_;
+    rank_t self_ = control_->rank();
     std::vector<bool> not_queued_;  ///< parts that this rank holds shared without a place in the queue
     std::size_t not_queued_count_ = 0;
   };

@@ -142,7 +142,7 @@ struct mcs_wp {
     static constexpr word one_reader = 8;
     static constexpr word minus(word value) noexcept { return word{0} - value; }
 
-    [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
+    [[nodiscard]] word me() const noexcept { return me_; }
     cell_type state(rank_t target) { return words_.cell(target, 0); }
     cell_type readers(rank_t target) { return words_.cell(target, 1); }
     cell_type writers(rank_t target) { return words_.cell(target, 2); }
@@ -276,6 +276,7 @@ struct mcs_wp {
 
     Control* control_;
     detail::word_rows<Control> words_;
+    word me_ = static_cast<word>(control_->rank()) + 1;  ///< this rank plus one
   };
 };
 static_assert(target_lock_protocol<mcs_wp>);

@@ -116,9 +116,13 @@ struct queued {
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
-      for (rank_t target = 0; target < control_->size(); ++target) {
-        if (!std::exchange(parts_[index(target)].in_all, false)) continue;
-        let_go(held(target), lock_kind::shared);
+      // Copies, which stay in registers. A member is loaded again after each release, as all memory is.
+      auto const words = words_;
+      part* const parts = parts_.data();
+      rank_t const ranks = control_->size();
+      for (rank_t target = 0; target < ranks; ++target) {
+        if (!std::exchange(parts[index(target)].in_all, false)) continue;
+        let_go(words.cell(target, 0), lock_kind::shared);
       }
     }
 

@@ -159,7 +159,7 @@ struct two_level {
 
     enum class in_the_way { nobody, lock_all, holders };
 
-    [[nodiscard]] word me() const noexcept { return static_cast<word>(control_->rank()) + 1; }
+    [[nodiscard]] word me() const noexcept { return me_; }
     cell_type all() { return words_.cell(0, 0); }
     cell_type part(rank_t target) { return words_.cell(target, 1); }
 
@@ -246,6 +246,7 @@ struct two_level {
 
     Control* control_;
     detail::word_rows<Control> words_;
+    word me_ = static_cast<word>(control_->rank()) + 1;  ///< as a writer of a part
     word exclusive_ = 0;  ///< the number of exclusive locks that this rank holds
   };
 };

@@ -824,6 +824,22 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("epochs: a lock that is refused during another thread's call leaves the window as it was") {
+  for_each_model<std::tuple<thread_model>>([]<class Model>(Model) {
+    pgas::run<typename Model::backend>(2, [](auto& team) {
+      auto w = make_window<int>(team, 1);
+      std::atomic<bool>& is_in_call = w.state().deferred->is_in_call;
+      is_in_call = true;
+      require_error(errc::wrong_order, {"lock", "another thread of this rank"}, [&] {
+        pgas::lock const refused{w, team.rank(), pgas::exclusive};
+      });
+      is_in_call = false;
+      pgas::lock held{w, team.rank(), pgas::exclusive};
+      held.put(team.rank(), 0, 1);
+    });
+  });
+}
+
 TEST_CASE("epochs of different kinds follow each other on one window") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 8);

@@ -157,6 +157,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   rank_t begin_on(rank_t target) {
     State& s = state();
     s.check_rank(target, operation);
+    detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
     s.deferred->rethrow();
     if (!s.access_open.begin_lock(target)) [[unlikely]]
       begin_one_more(s, target);

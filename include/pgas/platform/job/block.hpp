@@ -53,7 +53,8 @@ struct job_block {
 
   std::atomic<std::uint32_t> version{layout};
   std::uint32_t ranks = 0;
-  std::uint32_t cores = 0;  ///< of the machine, as the launcher counted them
+  /// Of the machine, as the launcher counted them.
+  std::uint32_t cores = static_cast<std::uint32_t>(available_cores());
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none
 

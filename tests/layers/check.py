@@ -7,7 +7,7 @@ import sys
 
 # Libraries that only these headers may include: they cost compile time, or another package.
 HEAVY = {'boost/asio': r'(backends/loopback(/.*|\.hpp)|async/asio\.hpp)', 'boost/context': r'platform/fiber\.hpp',
-         'range/v3': r'views\.hpp', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
+         'range/v3': r'views(/.*|\.hpp)', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
          'mpi.h': r'(platform/mpi/.*|backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
 root = pathlib.Path(sys.argv[1])
@@ -62,6 +62,8 @@ for path in headers:
             continue
         target = included.removeprefix('pgas/')
         includes[name].append(target)
+        if folder(target) == 'views' and name != 'views.hpp' and folder(name) != 'views':
+            wrong.append(f'{name} includes {target}, which brings range-v3: only views.hpp may')
         theirs = LEVELS.get(folder(target))
         if theirs is None or theirs > mine:
             wrong.append(f'{name} includes {target}, which lies higher: includes point down only')

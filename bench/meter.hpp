@@ -376,8 +376,8 @@ class meter {
 
   double run(way const& w, std::size_t iterations) const {
     align();
-    // Where ranks share cores, others work before rank 0 gets its core, and after it has finished. So the
-    // time runs from the moment when the last rank is ready until the last has finished.
+    // The time runs from the start of the last rank to the end of the last one: on shared cores, other ranks
+    // work before rank 0 has its core, and after its end.
     bool const until_last = w.is_of_all && oversubscribed();
     double const before = until_last ? aligned_at() : now();
     double seconds = 0;

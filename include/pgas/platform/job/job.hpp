@@ -172,16 +172,19 @@ class job {
 
   /// Takes `bytes` zeroed bytes that `holders` ranks will release; returns their offset in the arena.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
-    return reserve(bytes, holders, bytes);
+    return reserve(bytes, holders, bytes, bytes);
   }
-  /// Takes `bytes` bytes like the other overload, but only the memory of the first `shared` now. Each rank
-  /// then takes the memory that it will use most, by `populate`, at the same time as the others.
-  [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared) const {
+  /// Takes the addresses of `bytes` bytes like the other overload, but only the memory of the first `shared`
+  /// now. Each rank then takes the memory that it will use most, by `populate`, at the same time as the
+  /// others: `memory` bytes in all, since some addresses may stay without memory.
+  [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared,
+                                      std::uint64_t memory) const {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
     if (bytes > block().arena_bytes)
       refuse(bytes, text_of({"the job's address space has only ", block().arena_bytes}));
-    if (std::uint64_t const available = available_memory(wanted); wanted > available) {
-      refuse(bytes, text_of({"only ", available, " are left; take less, or use fewer ranks on this node"}));
+    std::uint64_t const taken = std::max(in_pages(memory), page);
+    if (std::uint64_t const available = available_memory(taken); taken > available) {
+      refuse(memory, text_of({"only ", available, " are left; take less, or use fewer ranks on this node"}));
     }
     std::uint64_t const offset = take_extent(wanted, holders, block().arena_bytes);
     if (int const why = take_memory(offset, std::max(in_pages(shared), page)); why != 0) {
@@ -325,6 +328,7 @@ class job {
   /// an errno, or 0.
   [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     std::byte* const first = arena() + offset;
+    take_huge_pages(first, bytes);
 #if defined(MADV_POPULATE_WRITE)
     int result = 0;
     do {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/huge_pages.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -30,9 +31,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 class job_memory {
  public:
   static constexpr std::uint64_t page = 4096;
-  static constexpr std::uint64_t block_bytes() noexcept {
-    return (sizeof(job_block) + page - 1) / page * page;
-  }
+  static constexpr std::uint64_t block_bytes() noexcept { return in_pages(sizeof(job_block)); }
 
   /// Makes the memory of a new job, and keeps the memfd open. If the system refuses so much address space,
   /// asks for half of it, and so on. Throws errc::no_space or errc::unsupported.
@@ -134,12 +133,31 @@ class job_memory {
     return fd;
   }
 
-  /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses.
+  /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses. The
+  /// mapping begins with a huge page, so that huge pages of the file are huge pages of each process.
   static void* map(int fd, std::uint64_t bytes) noexcept {
-    void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED) return nullptr;
+    std::uint64_t const reserved = in_pages(bytes) + huge_page;
+    void* const space =
+        ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) return nullptr;
+    auto* const first = static_cast<std::byte*>(space);
+    auto const before =
+        in_huge_pages(reinterpret_cast<std::uintptr_t>(first)) - reinterpret_cast<std::uintptr_t>(first);
+    void* const base =
+        ::mmap(first + before, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    if (base == MAP_FAILED) {
+      int const why = errno;
+      ::munmap(space, reserved);
+      errno = why;
+      return nullptr;
+    }
+    if (before > 0) ::munmap(space, before);
+    if (before < huge_page) ::munmap(first + before + in_pages(bytes), huge_page - before);
     ::madvise(base, bytes, MADV_DONTDUMP);
     return base;
+  }
+  static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept {
+    return (bytes + page - 1) / page * page;
   }
 
   void* base_;

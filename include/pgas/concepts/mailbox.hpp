@@ -38,6 +38,22 @@ concept mailbox =
       { M::max_message_bytes } -> std::convertible_to<std::size_t>;
     };
 
+/// A mailbox in whose memory a small word is a message of a single store.
+///
+/// `try_send_word(to, w)` is try_send of a word of at most `most_word`, in order with the other messages. A
+/// handler of this mailbox takes (from, w) for these messages, too. `poll_from(from, looks, handler)` looks
+/// so many times for a message of one sender, handles at most one, and returns whether there was one. It
+/// looks at no later message: the sender may have that one's line already. `will_send(to)` says that the wait
+/// which comes now ends with a message to `to`, whose line then comes meanwhile.
+template <class M>
+concept mailbox_of_words =
+    mailbox<M> && requires(M& m, rank_t rank, word w, void (*handler)(rank_t, bytes_in)) {
+      { M::most_word } -> std::convertible_to<word>;
+      { m.try_send_word(rank, w) } -> std::same_as<bool>;
+      { m.poll_from(rank, 1, handler) } -> std::same_as<bool>;
+      { m.will_send(rank) } noexcept;
+    };
+
 /// The receiver of one protocol's messages: a function, and the state that it is called with.
 struct message_receiver {
   void (*receive)(void* state, rank_t from, word message) = nullptr;  ///< may send, must not wait

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "make.hpp"
@@ -72,6 +74,57 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
       require(wrong.empty(), wrong);
       b.check("mailbox test");
       require(std::chrono::steady_clock::now() < deadline, "all messages arrive");
+    }
+  });
+}
+
+TEST_CASE("mailbox: words keep their order among other messages, and a look for one sender takes one") {
+  with_mailboxes([](auto& b, auto&, [[maybe_unused]] auto& m) {
+    if constexpr (pgas::mailbox_of_words<std::remove_cvref_t<decltype(m)>>) {
+      constexpr unsigned times = 100;
+      auto const ranks = static_cast<std::size_t>(b.size());
+      auto const is_word = [](unsigned i) { return i % 5 != 2; };
+      auto const text = [&](rank_t from, rank_t to, unsigned i) -> pgas::word {
+        return i % 7 == 3 ? m.most_word : static_cast<pgas::word>(1000 * from + to) * 1000 + i;
+      };
+      std::vector<unsigned> sent(ranks);
+      std::vector<unsigned> received(ranks);
+      unsigned wrong = 0;
+      auto const take = [&](rank_t from, pgas::word found, bool as_word) {
+        unsigned const i = received[static_cast<std::size_t>(from)]++;
+        if (found != text(from, b.rank(), i) || as_word != is_word(i)) ++wrong;
+      };
+      struct handler {
+        decltype(take)& take_one;
+        void operator()(rank_t from, pgas::word w) const { take_one(from, w, true); }
+        void operator()(rank_t from, pgas::bytes_in bytes) const {
+          pgas::word w = 0;
+          std::memcpy(&w, bytes.data(), sizeof w);
+          take_one(from, w, false);
+        }
+      } const handle{take};
+      auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      for (unsigned turn = 0; wrong == 0; ++turn) {
+        unsigned least = times;
+        for (rank_t other = 0; other < b.size(); ++other) {
+          auto const o = static_cast<std::size_t>(other);
+          m.will_send(other);
+          for (bool has_room = true; has_room && sent[o] < times; sent[o] += has_room ? 1 : 0) {
+            pgas::word const w = text(b.rank(), other, sent[o]);
+            has_room = is_word(sent[o]) ? m.try_send_word(other, w)
+                                        : m.try_send(other, std::as_bytes(std::span(&w, 1)));
+          }
+          unsigned const before = received[o];
+          if (turn % 4 != 3)
+            require_equal(m.poll_from(other, 2, handle) ? 1U : 0U, received[o] - before, "messages");
+          least = std::min({least, sent[o], received[o]});
+        }
+        if (least == times) break;
+        if (turn % 4 == 3 && m.poll(handle) == 0) std::this_thread::yield();
+        b.check("mailbox test");
+        require(std::chrono::steady_clock::now() < deadline, "all messages arrive");
+      }
+      require_equal(wrong, 0U, "messages that differ from what was sent");
     }
   });
 }

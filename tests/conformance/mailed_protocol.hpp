@@ -32,6 +32,8 @@ class counting_control : public Inner {
       ++of->sent;
     }
     void poll() { behind().poll(); }
+    bool expect(rank_t from, int looks) { return behind().expect(from, looks); }
+    void will_send(rank_t to) { behind().will_send(to); }
     auto& behind() { return static_cast<Inner*>(of)->office(); }
   };
   office_type& office() noexcept { return office_; }

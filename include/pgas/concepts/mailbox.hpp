@@ -66,6 +66,9 @@ struct message_receiver {
 /// `try_send(to, line, message)` returns false if the mailbox has no room. `send_later(to, line, message)`
 /// keeps a message that finds no room, and sends it in a later poll. `poll()` sends what was kept, and gives
 /// the messages that have arrived to their receivers. While this rank waits, the mailbox's service polls.
+/// `expect(from)` is a quick poll at the beginning of a wait for a message of one rank, and returns whether
+/// it found one. `will_send(to)` is that of the mailbox. Where the mailbox has no such operation, both do
+/// nothing.
 template <class O>
 concept post_office = requires(O& o, rank_t to, std::size_t line, word message, message_receiver receiver) {
   { o.open(receiver) } -> std::same_as<std::size_t>;
@@ -73,6 +76,8 @@ concept post_office = requires(O& o, rank_t to, std::size_t line, word message, 
   { o.try_send(to, line, message) } -> std::same_as<bool>;
   o.send_later(to, line, message);
   o.poll();
+  { o.expect(to, 1) } -> std::same_as<bool>;
+  o.will_send(to);
 };
 
 /// A control beside which the same ranks have a post office: the control of a window whose protocols are

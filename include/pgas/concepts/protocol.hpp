@@ -54,6 +54,8 @@ struct mailing_archetype : control_archetype {
     bool try_send(rank_t, std::size_t, word) { return true; }
     void send_later(rank_t, std::size_t, word) {}
     void poll() {}
+    bool expect(rank_t, int) { return false; }
+    void will_send(rank_t) {}
   };
   office_type& office() noexcept { return office_; }
 

@@ -136,7 +136,8 @@ struct mailed_locks {
       answer_ = nothing;
       tell(target, what, operation);
       // The answer may hang on any rank that holds the part, and the owner does not tell which.
-      line_.wait([this] { return answer_ != nothing; }, {.operation = operation, .awaited = others_});
+      line_.exchange([this] { return answer_ != nothing; }, target,
+                     {.operation = operation, .awaited = others_});
       return answer_ == yes;
     }
     void tell(rank_t target, message what, std::string_view operation) {

@@ -48,8 +48,8 @@ struct mailed_posts {
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
       for (rank_t origin : origins) {
-        line_.wait([&h = of(origin)] { return h.has_completed; },
-                   {.operation = "wait", .awaited = group(&origin, 1)});
+        line_.exchange([&h = of(origin)] { return h.has_completed; }, origin,
+                       {.operation = "wait", .awaited = group(&origin, 1)});
       }
       forget_completions(origins);
       b.refresh(origins);
@@ -108,8 +108,8 @@ struct mailed_posts {
       for (rank_t origin : origins) of(origin).has_completed = false;
     }
     void open(rank_t target, std::string_view operation) {
-      line_.wait([&h = of(target)] { return h.has_posted; },
-                 {.operation = operation, .awaited = group(&target, 1)});
+      line_.exchange([&h = of(target)] { return h.has_posted; }, target,
+                     {.operation = operation, .awaited = group(&target, 1)});
       of(target).has_posted = false;
       of(target).is_open = true;
     }

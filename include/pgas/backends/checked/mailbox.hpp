@@ -28,6 +28,8 @@ class checked_mailbox : public Inner {
       handler(from, message);
     });
   }
+  // Words go as other messages do, so that they carry what their sender knows.
+  bool try_send_word(rank_t, word) = delete;
 
  private:
   [[nodiscard]] checking::memory::locked_clock clock(rank_t from, rank_t to) const {

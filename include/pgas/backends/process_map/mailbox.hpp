@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstring>
 #include <memory>
 #include <pgas/concepts/mailbox.hpp>
@@ -10,6 +11,7 @@
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <pgas/platform/prefetch_to_write.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -21,9 +23,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// its message. Only the sender stores marks and `sent`, and only the receiver stores `taken`, each on lines
 /// of its own. Both counts only grow, and sent - taken lies in [0, capacity]. Differs: places are freed by a
 /// count, not by an empty mark, so the receiver stores to no line of a message. A short message is one line,
-/// which moves once; the sender reads `taken` only when the ring seems full. A message, or room that comes
-/// back, rings the bell of the rank that may sleep until then. Memory: ranks * ranks rings of 16 messages,
-/// and a bell for each rank; a private word for each rank.
+/// which moves once; the sender reads `taken` only when the ring seems full. A word lies in the mark itself:
+/// a receiver that looks all the time may take the line between two stores to it. A message, or room that
+/// comes back, rings the bell of the rank that may sleep until then. Memory: ranks * ranks rings of 16
+/// messages, and a bell for each rank; a private word for each rank.
 class mapped_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -53,21 +56,25 @@ class mapped_mailbox {
   [[nodiscard]] bool try_write(rank_t to, std::size_t bytes, Write&& write) {
     if (bytes > max_message_bytes) [[unlikely]]
       refuse(bytes);
+    return try_mark(to, [&](entry& e) {
+      write(e.data);
+      return static_cast<word>(bytes);
+    });
+  }
+
+  /// See mailbox_of_words.
+  static constexpr word most_word = (word{1} << 48U) - 1;
+  [[nodiscard]] bool try_send_word(rank_t to, word w) {
+    return try_mark(to, [w](entry&) { return w << length_bits | is_word; });
+  }
+  void will_send(rank_t to) noexcept {
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
-    if (sent - known >= capacity) {  // more: before the first look of a mailbox that was attached again
-      // acquire: pairs with the release of taken in poll; the places are free for the next messages.
-      known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
-      if (sent - known == capacity) return false;
-    }
-    entry& e = r.entries[sent % capacity];
-    write(e.data);
-    std::atomic_ref(r.sent).store(sent + 1, std::memory_order_relaxed);  // nobody else reads it
-    // release: pairs with the acquire in poll; carries the message.
-    std::atomic_ref(e.mark).store(mark_of(sent) | bytes, std::memory_order_release);
-    bell::ring(bell_of(to));
-    return true;
+    // acquire: as in try_mark. Not there: the wait that comes now hides the time of the look.
+    if (sent - known >= capacity - 2) known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
+    prefetch_to_write(&r.entries[sent % capacity].mark);
+    prefetch_to_write(&at(ranks_.self(), to).taken);  // `to` may have looked at it
   }
 
   /// Handles the messages that have arrived, in each sender's order; returns their number.
@@ -76,22 +83,18 @@ class mapped_mailbox {
     std::size_t handled = 0;
     ring* const own = &at(ranks_.self(), 0);
     for (rank_t from = 0, ranks = ranks_.size(); from < ranks; ++from) {
-      ring& r = own[from];
-      word taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
       // Messages that come now wait for the next poll, so that one sender cannot keep this rank here.
-      for (std::size_t left = capacity; left > 0; --left, ++handled) {
-        entry& e = r.entries[taken % capacity];
-        // acquire: pairs with the release in try_send; carries the message.
-        word const mark = std::atomic_ref(e.mark).load(std::memory_order_acquire);
-        if ((mark & ~length_mask) != mark_of(taken)) break;
-        handler(from, bytes_in(e.data, mark & length_mask));
-        std::atomic_ref(r.taken).store(++taken,
-                                       std::memory_order_release);  // pairs with the acquire in try_send
-        bell::ring(bell_of(from));
-      }
+      for (std::size_t left = capacity; left > 0 && take(own[from], from, 1, handler); --left) ++handled;
     }
     if (handled != 0) service::note_work();
     return handled;
+  }
+  /// See mailbox_of_words.
+  template <class Handler>
+  bool poll_from(rank_t from, int looks, Handler&& handler) {
+    if (!take(at(ranks_.self(), from), from, looks, handler)) return false;
+    service::note_work();
+    return true;
   }
 
   /// Calls `what` while this rank waits.
@@ -103,12 +106,21 @@ class mapped_mailbox {
 
  private:
   static constexpr std::size_t capacity = 16;
-  static constexpr unsigned length_bits = 8;
-  static constexpr word length_mask = (word{1} << length_bits) - 1;
-  static_assert(max_message_bytes <= length_mask);
 
-  /// The mark of a ring's message number `i`, without a length. It is never 0, the mark of an unused place.
-  static constexpr word mark_of(word i) noexcept { return (i + 1) << length_bits; }
+  // A mark has, from its lowest bits: the round of the ring in which its message came, never 0; the length of
+  // the message, or `is_word`; and that word. Between two rounds the receiver takes the message of the first,
+  // so it tells a new mark from the last one by the lowest bit of the round.
+  static constexpr unsigned round_bits = 8;
+  static constexpr unsigned length_bits = 8;
+  static constexpr word round_mask = (word{1} << round_bits) - 1;
+  static constexpr word length_mask = (word{1} << length_bits) - 1;
+  static constexpr word is_word = length_mask;
+  static_assert(max_message_bytes < is_word);
+
+  /// The round of a ring's message number `i`. The highest bit is always set.
+  static constexpr word round_of(word i) noexcept {
+    return (i / capacity | word{1} << (round_bits - 1)) & round_mask;
+  }
 
   struct alignas(64) entry {
     word mark;
@@ -123,6 +135,52 @@ class mapped_mailbox {
   struct alignas(128) own_bell {
     std::uint32_t bell;
   };
+
+  /// Sends unless the ring is full: fill(place) returns the mark above its round.
+  template <class Fill>
+  [[nodiscard, gnu::always_inline]] bool try_mark(rank_t to, Fill&& fill) {
+    ring& r = at(to, ranks_.self());
+    word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
+    word& known = known_taken_[static_cast<std::size_t>(to)];
+    if (sent - known >= capacity) {  // more: before the first look of a mailbox that was attached again
+      // acquire: pairs with the release of taken in take; the places are free for the next messages.
+      known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
+      if (sent - known == capacity) return false;
+    }
+    entry& e = r.entries[sent % capacity];
+    word const text = fill(e);
+    std::atomic_ref(r.sent).store(sent + 1, std::memory_order_relaxed);  // nobody else reads it
+    // release: pairs with the acquire in take; carries the message.
+    std::atomic_ref(e.mark).store(text << round_bits | round_of(sent), std::memory_order_release);
+    bell::ring(bell_of(to));
+    return true;
+  }
+  /// Handles the next message of a ring, if one of so many looks finds it.
+  template <class Handler>
+  [[nodiscard, gnu::always_inline]] bool take(ring& r, rank_t from, int looks, Handler& handler) {
+    word const taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
+    entry& e = r.entries[taken % capacity];
+    word mark = 0;
+    do {
+      if (looks-- <= 0) return false;
+      // acquire: pairs with the release in try_mark; carries the message.
+      mark = std::atomic_ref(e.mark).load(std::memory_order_acquire);
+    } while ((mark & round_mask) != round_of(taken));
+    word const length = mark >> round_bits & length_mask;
+    if constexpr (std::invocable<Handler&, rank_t, word>) {
+      if (length == is_word) {
+        handler(from, mark >> (round_bits + length_bits));
+      } else {
+        handler(from, bytes_in(e.data, length));
+      }
+    } else {
+      handler(from, bytes_in(e.data, length));
+    }
+    // release: pairs with the acquire in try_mark and will_send.
+    std::atomic_ref(r.taken).store(taken + 1, std::memory_order_release);
+    bell::ring(bell_of(from));
+    return true;
+  }
 
   [[nodiscard]] std::uint32_t* bell_of(rank_t rank) const noexcept { return &bells_[rank].bell; }
   [[nodiscard]] ring& at(rank_t to, rank_t from) const noexcept {
@@ -142,6 +200,6 @@ class mapped_mailbox {
   std::vector<word> known_taken_;     ///< this rank's messages that each rank has taken, at least
   std::unique_ptr<service> service_;  ///< ends before the extent
 };
-static_assert(mailbox<mapped_mailbox>);
+static_assert(mailbox_of_words<mapped_mailbox>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -114,6 +114,16 @@ concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::
   c.flip(value, order);
 };
 
+/// A change of such a cell looks whether a rank sleeps on it. `add_quietly(v, order)` is fetch_add without
+/// that look. After it come `is_slept_on()`, and `wake_sleepers()` if that is true. So a caller that has more
+/// to do in such a rare case does all of it in one call, and else saves no registers.
+template <class C>
+concept quiet_cell = control_cell<C> && requires(C const& c, word value, std::memory_order order) {
+  { c.add_quietly(value, order) } -> std::same_as<word>;
+  { c.is_slept_on() } -> std::same_as<bool>;
+  c.wake_sleepers();
+};
+
 /// A release of this rank waits until its earlier changes of far words have taken place, see `control`.
 /// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
 /// cover, because only the word's owner looks at it. Such a change itself covers what came before it.

@@ -36,9 +36,32 @@ class arrival_counter {
   template <boundary Boundary, class Add>
   [[gnu::always_inline]] void fence(Boundary& b, std::string_view operation, Add&& add) {
     b.publish(everyone);
-    all_ += ranks_;
-    if (add(sum_) < all_) wait_for_all(operation);
+    last_ += ranks_;
+    if (add(sum_) < last_ + 1) wait_for_all(operation);
     b.refresh(everyone);
+  }
+
+  /// The same fence by one read-modify-write.
+  template <boundary Boundary>
+  [[gnu::always_inline]] void fence_by_one_change(Boundary& b, std::string_view operation) {
+    // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, here or in
+    // wait_until (later arrivals continue its release sequence); an acquire for the rank that arrives
+    // last and does not wait.
+    constexpr auto order = std::memory_order_acq_rel;
+    if constexpr (quiet_cell<cell_type>) {
+      b.publish(everyone);
+      last_ += ranks_;
+      cell_type const sum = sum_;  // its address is not read again behind the change
+      word const before = sum.add_quietly(1, order);
+      if (sum.is_slept_on()) [[unlikely]] {
+        wake_and_wait(before, operation);
+      } else if (before < last_) {
+        wait_for_all(operation);
+      }
+      b.refresh(everyone);
+    } else {
+      fence(b, operation, [](auto const& sum) { return sum.fetch_add(1, order) + 1; });
+    }
   }
 
   /// The reason of a wait in such a fence, which is for all other ranks.
@@ -49,15 +72,20 @@ class arrival_counter {
  private:
   using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-  /// Out of line, so that the rank that arrives last saves no registers.
+  // Out of line, so that the rank that arrives last saves no registers.
+
+  [[gnu::cold, gnu::noinline]] void wake_and_wait(word before, std::string_view operation) {
+    sum_.wake_sleepers();
+    if (before < last_) wait_for_all(operation);
+  }
   [[gnu::noinline]] void wait_for_all(std::string_view operation) {
-    turns_.wait_for_all(*control_, sum_, all_, why(operation));
+    turns_.wait_for_all(*control_, sum_, last_ + 1, why(operation));
   }
 
   Control* control_;
   cell_type sum_;
   word ranks_;
-  word all_ = 0;  ///< the sum when every fence so far is over
+  word last_ = ~word{0};  ///< the sum before the last arrival at the fences so far, which ends them
   first_turns<Control> turns_;
   std::vector<rank_t> others_;
 };
@@ -87,12 +115,7 @@ struct central_counter {
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
-      arrivals_.fence(b, operation, [](auto const& sum) {
-        // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, here or in
-        // wait_until (later arrivals continue its release sequence); an acquire for the rank that arrives
-        // last and does not wait.
-        return sum.fetch_add(1, std::memory_order_acq_rel) + 1;
-      });
+      arrivals_.fence_by_one_change(b, operation);
     }
 
    private:

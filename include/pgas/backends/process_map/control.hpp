@@ -53,6 +53,12 @@ class mapped_control {
       bell::ring_behind(at_);
       return before;
     }
+    /// See quiet_cell.
+    word add_quietly(word value, std::memory_order order) const noexcept {
+      return std::atomic_ref(*at_).fetch_add(value, order);
+    }
+    [[nodiscard]] bool is_slept_on() const noexcept { return bell::is_set_behind(at_); }
+    void wake_sleepers() const noexcept { bell::wake_behind(at_); }
     word fetch_xor(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).fetch_xor(value, order);
       bell::ring_behind(at_);

@@ -108,10 +108,13 @@ template <class Word>
   wake(reinterpret_cast<std::uint32_t*>(at + 1));
 }
 template <class Word>
-[[gnu::always_inline]] inline void ring_behind(Word* at) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool is_set_behind(Word* at) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in ring
-  if (std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at + 1)).load(std::memory_order_relaxed) != 0)
-      [[unlikely]]
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at + 1)).load(std::memory_order_relaxed) != 0;
+}
+template <class Word>
+[[gnu::always_inline]] inline void ring_behind(Word* at) noexcept {
+  if (is_set_behind(at)) [[unlikely]]
     wake_behind(at);
 }
 

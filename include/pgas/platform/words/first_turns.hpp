@@ -82,9 +82,11 @@ class first_turns {
     return 0;
   }
 
-  /// `changes`: this rank changes the word as soon as the wait is over.
+  /// `changes`: this rank changes the word as soon as the wait is over. It asks for the line after each turn
+  /// where few ranks share a core. With many, most turns find that the wait is not over, and the ranks of
+  /// another core would have to fetch the line again.
   template <bool changes, class Word, class Predicate, class Stays>
-  [[nodiscard]] static bool look(Word const& w, word& seen, Predicate const& predicate, Stays const& stays) {
+  [[nodiscard]] bool look(Word const& w, word& seen, Predicate const& predicate, Stays const& stays) const {
     for (int turn = 0;; ++turn) {
       for (int i = 0; i < brief_looks || (i < patient_looks && stays(seen)); ++i) {
         // acquire: pairs with the release of the rank that changes the word, as in wait_until.
@@ -94,7 +96,7 @@ class first_turns {
       // Not at each turn: services are on another page.
       if (turn == most || (turn % 8 == 7 && service::any())) return false;
       give_up_core();
-      if constexpr (changes) will_change(w);
+      if (changes && stays_for_ != 0) will_change(w);
     }
   }
 

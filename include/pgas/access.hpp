@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/window/epoch.hpp>
 #include <span>
 #include <vector>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/access.hpp>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <pgas/platform/words/comparing_control.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/joined_boundary.hpp>
 #include <tuple>

@@ -4,16 +4,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <concepts>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/cores.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/team.hpp>
 #include <span>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <pgas/concepts/epoch.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/collective_operations.hpp>
 #include <pgas/window/collective_starter.hpp>

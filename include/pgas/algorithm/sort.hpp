@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <pgas/algorithm/reduce.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

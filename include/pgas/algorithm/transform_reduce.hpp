@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <pgas/algorithm/reduce.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/array/shape.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {

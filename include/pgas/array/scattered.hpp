@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/concepts/layout.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rows_of.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
@@ -14,6 +13,7 @@
 #include <pgas/platform/job/launch.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
+#include <pgas/support/functions.hpp>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/block_heads.hpp>
 #include <pgas/platform/exchange/board_pieces.hpp>
@@ -12,6 +11,7 @@
 #include <pgas/platform/exchange/scan_on_boards.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/copy_bytes.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>

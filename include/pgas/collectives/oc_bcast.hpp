@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/oc_tree.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <string_view>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include <pgas/platform/words/collective_call.hpp>
 #include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/least_words.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>

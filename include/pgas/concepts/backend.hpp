@@ -4,11 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>

@@ -4,9 +4,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <pgas/concepts/control.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>

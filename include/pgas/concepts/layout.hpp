@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <optional>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 

@@ -3,9 +3,9 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

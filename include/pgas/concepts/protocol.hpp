@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -5,6 +5,7 @@
 #include <pgas/platform/maps/back_off.hpp>
 #include <pgas/platform/maps/map_member.hpp>
 #include <pgas/platform/maps/map_of_messages.hpp>
+#include <unordered_map>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 

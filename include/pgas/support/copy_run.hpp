@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/cache_sizes.hpp>
 #include <pgas/support/expects.hpp>
 #include <type_traits>

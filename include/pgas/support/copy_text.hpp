@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstring>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
 #include <string_view>
 

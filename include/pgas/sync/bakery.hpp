@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/platform/words/word_rows.hpp>
+#include <pgas/support/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

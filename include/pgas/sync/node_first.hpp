@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <variant>
 #include <vector>
 

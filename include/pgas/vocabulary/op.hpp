@@ -3,7 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
+#include <pgas/support/functions.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 

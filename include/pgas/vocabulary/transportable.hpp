@@ -6,10 +6,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/functions.hpp>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/concepts/control.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <pgas/platform/words/collective_call.hpp>
 #include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/handshake.hpp>
 #include <type_traits>

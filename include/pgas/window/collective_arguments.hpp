@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/range_concepts.hpp>
 #include <pgas/vocabulary/transportable.hpp>
-#include <ranges>
 #include <span>
 #include <type_traits>
 

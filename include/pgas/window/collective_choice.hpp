@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <functional>
 #include <pgas/collectives/binomial.hpp>
 #include <pgas/collectives/bruck.hpp>
 #include <pgas/collectives/direct.hpp>
@@ -14,6 +12,8 @@
 #include <pgas/collectives/recursive_doubling.hpp>
 #include <pgas/collectives/ring.hpp>
 #include <pgas/collectives/scatter_allgather.hpp>
+#include <pgas/support/algorithms.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/vocabulary/op.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
+#include <pgas/support/algorithms.hpp>
+#include <pgas/support/range_concepts.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -14,7 +15,6 @@
 #include <pgas/window/collective_preconditions.hpp>
 #include <pgas/window/collective_request.hpp>
 #include <pgas/window/team_state.hpp>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>

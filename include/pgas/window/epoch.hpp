@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <exception>
 #include <pgas/concepts/recorder.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
 #include <pgas/support/uncaught_since.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

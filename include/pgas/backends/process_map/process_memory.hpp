@@ -6,12 +6,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -3,12 +3,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <pgas/backends/process_map/process_memory.hpp>
 #include <pgas/backends/process_map/segment.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <pgas/platform/words/collective_call.hpp>
+#include <pgas/support/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

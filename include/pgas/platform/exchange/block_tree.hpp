@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/binomial.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/copy_bytes.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <span>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +14,8 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/ranks_of_board.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
+#include <pgas/support/durations.hpp>
 #include <pgas/support/text_of.hpp>
 #include <span>
 #include <type_traits>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/block_heads.hpp>
 #include <pgas/platform/exchange/cut.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/copy_bytes.hpp>
+#include <pgas/support/functions.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>

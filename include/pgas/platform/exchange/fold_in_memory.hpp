@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <pgas/platform/exchange/fold_on_boards.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 

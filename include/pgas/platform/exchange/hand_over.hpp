@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/cut.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/copy_bytes.hpp>
 #include <vector>
 

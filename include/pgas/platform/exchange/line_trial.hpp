@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/algorithms.hpp>
+#include <pgas/support/durations.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/function_ref.hpp>
 #include <utility>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <vector>
 

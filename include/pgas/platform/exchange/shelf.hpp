@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/exchange/links.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -21,6 +20,7 @@
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>

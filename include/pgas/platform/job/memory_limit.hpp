@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
 #include <string>
 #include <string_view>

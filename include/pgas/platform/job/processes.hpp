@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/text_of.hpp>
 #include <utility>
 #include <vector>

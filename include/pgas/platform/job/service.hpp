@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <pgas/platform/job/bell.hpp>
+#include <pgas/support/functions.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

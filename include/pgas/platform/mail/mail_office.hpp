@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <pgas/concepts/mailbox.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <utility>
 #include <vector>
 

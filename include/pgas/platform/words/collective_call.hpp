@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <string_view>

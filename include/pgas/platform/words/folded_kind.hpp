@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
 #include <string_view>

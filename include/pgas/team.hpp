@@ -89,7 +89,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
           detail::order_in_collective(state_->control, collective_order::from_root, root);
       state_->collectives.broadcast(result, root, "broadcast");
     } else {
-      operations::broadcast(std::span(&result, 1), root);
+      operations::broadcast(one(result), root);
     }
     return result;
   }
@@ -116,7 +116,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
           },
           detail::folded_kind::of<T, Op>());
     } else {
-      operations::all_reduce(std::span(&mine, 1), std::span(&result, 1), std::move(op));
+      operations::all_reduce(one(mine), one(result), std::move(op));
     }
     return result;
   }
@@ -205,6 +205,11 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return team(std::shared_ptr<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
   }
 
+  /// A value as a range whose type says that it has one element.
+  template <class T>
+  static std::span<T, 1> one(T& value) noexcept {
+    return std::span<T, 1>(&value, 1);
+  }
   [[nodiscard]] bool is_small() const noexcept {
     return size() <= decltype(detail::team_state<Backend>::collectives)::few_ranks;
   }

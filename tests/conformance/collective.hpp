@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <pgas/collectives/oc_bcast.hpp>
 #include <pgas/team.hpp>
 #include <string>
 #include <thread>

@@ -73,21 +73,12 @@ void make_collective_memory(State& state, collective_medium kind) {
   state.operations.find_reach(kind, state.collectives, "collectives");
 }
 
-/// Carries out a collective of a team by this algorithm, and makes the memory that it needs.
-/// `begin(algorithm, medium)` returns its steps. Where `Result` is a request, the collective is only started.
-///
-/// `bytes` are those of this rank's elements as far as all ranks know them.
+/// Carries out a collective that may need the memory of its medium, and makes that memory.
 template <class Result, class State, class Algorithm, class Begin>
-Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
-                            Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
+Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name operation,
+                           Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts,
+                           collective_call const& call) {
   constexpr collective_medium kind = Algorithm::stands_on;
-  collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
-                             facts.counts);
-  compare_call(state->control, call);
-  // The end of a started collective is not here, so its ranks may learn all that its words tell.
-  bool const has_root = facts.root >= 0 && std::is_void_v<Result>;
-  [[maybe_unused]] auto const promise =
-      order_in_collective(state->control, order_of_collective(operation.text(), has_root), facts.root);
   auto& operations = state->operations;
   bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
   std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;
@@ -130,6 +121,40 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
                                       [&] { begin(typename Algorithm::in_notes{}, medium); });
     }
     operations.run(operation.text(), call, [&] { return begin(algorithm, medium); });
+  }
+}
+
+/// True if a collective is over in notes on a medium that never needs memory for them.
+template <class Result, class Algorithm, class Medium, std::size_t FixedBytes>
+inline constexpr bool is_all_in_notes = [] {
+  if constexpr (std::is_void_v<Result> && FixedBytes != 0 && requires { typename Algorithm::in_notes; })
+    return FixedBytes <= Medium::short_bytes;
+  return false;
+}();
+
+/// Carries out a collective of a team by this algorithm. `begin(algorithm, medium)` returns its steps. Where
+/// `Result` is a request, the collective is only started.
+///
+/// `bytes` are those of this rank's elements as far as all ranks know them. `FixedBytes` are the same if the
+/// compiler knows them too, else 0: for a short value it then compiles the notes and no steps.
+template <class Result, std::size_t FixedBytes, class State, class Algorithm, class Begin>
+Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
+                            Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
+  constexpr collective_medium kind = Algorithm::stands_on;
+  using medium_type = std::remove_reference_t<decltype(state->operations.template medium<kind>())>;
+  collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
+                             facts.counts);
+  compare_call(state->control, call);
+  // The end of a started collective is not here, so its ranks may learn all that its words tell.
+  bool const has_root = facts.root >= 0 && std::is_void_v<Result>;
+  [[maybe_unused]] auto const promise =
+      order_in_collective(state->control, order_of_collective(operation.text(), has_root), facts.root);
+  if constexpr (is_all_in_notes<Result, Algorithm, medium_type, FixedBytes>) {
+    auto& medium = state->operations.template medium<kind>();
+    state->operations.run_at_once(operation.text(), call,
+                                  [&] { begin(typename Algorithm::in_notes{}, medium); });
+  } else {
+    return carry_out_in_memory<Result>(state, operation, algorithm, bytes, std::move(begin), facts, call);
   }
 }
 

@@ -29,6 +29,15 @@ template <class R>
 concept filled_by_broadcast =
     fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
 
+/// The bytes of elements whose number is part of the type; 0 if it is not.
+template <class R>
+inline constexpr std::size_t fixed_bytes = 0;
+template <class T, std::size_t N>
+  requires(N != std::dynamic_extent)
+inline constexpr std::size_t fixed_bytes<std::span<T, N>> = N * sizeof(T);
+template <class T, std::size_t N>
+inline constexpr std::size_t fixed_bytes<std::array<T, N>> = N * sizeof(T);
+
 /// Such elements as bytes.
 template <class R>
 bytes_in in_bytes(R const& range) noexcept {

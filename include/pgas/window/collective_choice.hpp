@@ -6,7 +6,6 @@
 #include <pgas/collectives/bruck.hpp>
 #include <pgas/collectives/direct.hpp>
 #include <pgas/collectives/node_first.hpp>
-#include <pgas/collectives/oc_bcast.hpp>
 #include <pgas/collectives/pulled.hpp>
 #include <pgas/collectives/rabenseifner.hpp>
 #include <pgas/collectives/recursive_doubling.hpp>

@@ -43,8 +43,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_root(root, "broadcast");
     bytes_out const data = detail::out_bytes(values);
     auto const go = [&](auto chosen) {
-      return carry_out("broadcast", chosen, data.size(),
-                       [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, {.root = root});
+      return carry_out<detail::fixed_bytes<std::remove_cvref_t<Values>>>(
+          "broadcast", chosen, data.size(),
+          [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, {.root = root});
     };
     return choose(algorithm, go, [&] { return library_choice<>::broadcast(shape(data.size()), go); });
   }
@@ -61,11 +62,12 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, "reduce");
-      return carry_out("reduce", chosen, folded_bytes<element<Values>>(in.size()),
-                       [in, out, root, op](auto a, auto& m) mutable {
-                         return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
-                       },
-                       {.root = root, .folds = folds<Values, Op>});
+      return carry_out<fixed_folded_bytes<Values>>("reduce", chosen, folded_bytes<element<Values>>(in.size()),
+                                                   [in, out, root, op](auto a, auto& m) mutable {
+                                                     return a.reduce(m, in, out, fold_by<element<Values>>(op),
+                                                                     root);
+                                                   },
+                                                   {.root = root, .folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.reduce(shape(in.size()), go); });
@@ -80,11 +82,12 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_sizes(in.size(), out.size(), "all_reduce");
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, "all_reduce");
-      return carry_out("all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
-                       [in, out, op](auto a, auto& m) mutable {
-                         return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
-                       },
-                       {.folds = folds<Values, Op>});
+      return carry_out<fixed_folded_bytes<Values>>(
+          "all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
+          [in, out, op](auto a, auto& m) mutable {
+            return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
+          },
+          {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.all_reduce(shape(in.size()), go); });
@@ -244,11 +247,12 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_sizes(in.size(), out.size(), operation.text());
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, operation.text());
-      return carry_out(operation, chosen, folded_bytes<element<Values>>(in.size()),
-                       [in, out, op, is_exclusive](auto a, auto& m) mutable {
-                         return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
-                       },
-                       {.folds = folds<Values, Op>});
+      return carry_out<fixed_folded_bytes<Values>>(
+          operation, chosen, folded_bytes<element<Values>>(in.size()),
+          [in, out, op, is_exclusive](auto a, auto& m) mutable {
+            return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
+          },
+          {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.scan(shape(in.size()), go); });
@@ -344,6 +348,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   static constexpr std::size_t folded_bytes(std::size_t bytes) noexcept {
     return alignof(T) > 16 ? detail::unknown_bytes : bytes;
   }
+  template <class Values>
+  static constexpr std::size_t fixed_folded_bytes =
+      alignof(element<Values>) > 16 ? 0 : detail::fixed_bytes<Values>;
   template <class T, class Op>
   static detail::folding fold_by(Op& op) {
     return detail::folding::of<T>(op, detail::commutes<Op>);
@@ -386,11 +393,11 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   template <class Values, class Op>
   static constexpr auto folds = detail::folded_kind::of<element<Values>, Op>();
 
-  template <class Algorithm, class Begin>
+  template <std::size_t FixedBytes = 0, class Algorithm, class Begin>
   result_type carry_out(detail::collective_name operation, Algorithm algorithm, std::size_t bytes,
                         Begin begin, detail::call_facts const& facts = {}) const {
-    return detail::carry_out_collective<result_type>(self().state(), operation, algorithm, bytes,
-                                                     std::move(begin), facts);
+    return detail::carry_out_collective<result_type, FixedBytes>(self().state(), operation, algorithm, bytes,
+                                                                 std::move(begin), facts);
   }
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/window/collective_queue.hpp>
 #include <pgas/window/started_collective.hpp>
 #include <string_view>
 #include <type_traits>
@@ -192,11 +192,11 @@ class collectives_state {
     return is_over;
   }
   /// Queues one that is begun and not over.
-  void queue(std::shared_ptr<started_collective> one) { queue_.push_back(std::move(one)); }
+  void queue(std::shared_ptr<started_collective> one) { queue_.push(std::move(one)); }
   /// Queues a collective, and carries it out as far as that goes without waiting.
   void start(std::shared_ptr<started_collective> one) {
     rethrow();
-    queue_.push_back(std::move(one));
+    queue_.push(std::move(one));
     advance();
     rethrow();
     work();
@@ -208,7 +208,7 @@ class collectives_state {
     at_work const now(*this);
     bool goes_on = true;
     while (goes_on && !queue_.empty()) {
-      started_collective& first = *queue_.front();
+      started_collective& first = queue_.front();
       if (first.read) {
         goes_on = read_notes(first, false);
       } else {
@@ -323,7 +323,7 @@ class collectives_state {
   /// further calls of this rank.
   void work() {
     if constexpr (working_backend<Backend>) {
-      bool const waits_for_notes = queue_.size() == 1 && queue_.front()->read;
+      bool const waits_for_notes = queue_.has_one() && queue_.front().read;
       if (!queue_.empty() && !waits_for_notes && !working_) {
         working_.emplace(backend_->while_waiting([this] {
           advance();
@@ -338,7 +338,7 @@ class collectives_state {
   }
   void finish_first() {
     rest();
-    started_collective& first = *queue_.front();
+    started_collective& first = queue_.front();
     if (first.read) {
       read_notes(first, true);
     } else if (first.run) {
@@ -350,8 +350,7 @@ class collectives_state {
     conclude_first();
   }
   void conclude_first() {
-    auto const first = std::move(queue_.front());
-    queue_.pop_front();
+    auto const first = queue_.pop();
     first->is_done = true;
     if (!first->run) return;
     try {
@@ -384,7 +383,7 @@ class collectives_state {
   std::optional<segment_type> board_memory_;
   std::optional<segment_type> buffer_memory_;
   std::optional<control_type> flags_;
-  std::deque<std::shared_ptr<started_collective>> queue_;
+  collective_queue queue_;
   bool is_at_work_ = false;
   std::exception_ptr last_error_;  ///< of a collective that has thrown
   std::optional<typename work_of<Backend>::type> working_;

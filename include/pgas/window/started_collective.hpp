@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/steps.hpp>
@@ -21,6 +22,7 @@ struct started_collective {
   std::optional<steps> run;
   std::exception_ptr error;
   bool is_done = false;
+  std::shared_ptr<started_collective> next;  ///< in the queue of its team
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

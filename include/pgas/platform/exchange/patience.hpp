@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <optional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/platform/words/collective_call.hpp>
@@ -9,7 +8,6 @@
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -86,11 +84,21 @@ class patience {
       return true;
     }
     void await_suspend(steps::handle innermost) noexcept {
-      of_->suspended_.emplace(waiting{word_, least_, writer_, innermost});
+      of_->suspended_ = {this, &has_come, &wait_in_place, innermost};
     }
     static void await_resume() noexcept {}
 
    private:
+    static bool has_come(void const* self) {
+      auto const& it = *static_cast<word_awaiter const*>(self);
+      // acquire: as in await_ready.
+      return it.word_.load(std::memory_order_acquire) >= it.least_;
+    }
+    static void wait_in_place(void const* self) {
+      auto const& it = *static_cast<word_awaiter const*>(self);
+      it.of_->wait(it.word_, it.least_, it.writer_);
+    }
+
     patience* of_;
     Word word_;
     word least_;
@@ -112,25 +120,22 @@ class patience {
 
   /// Goes on with the suspended steps if their word has come. Returns whether the whole chain has ended.
   bool advance_if_ready() {
-    waiting const at = *suspended_;
-    // acquire: as in await_ready.
-    auto const load = [](auto const& w) { return w.load(std::memory_order_acquire); };
-    if (std::visit(load, at.awaited) < at.least) return false;
-    return steps::advance(at.innermost);
+    if (!suspended_.has_come(suspended_.awaiter)) return false;
+    return steps::advance(suspended_.innermost);
   }
   /// Waits in place for the word of the suspended steps, and goes on with them until they have ended.
   void finish() {
     in_place const waits(*this);
-    waiting const at = *suspended_;
-    std::visit([&](auto const& w) { wait(w, at.least, at.writer); }, at.awaited);
-    steps::advance(at.innermost);
+    suspended_.wait_in_place(suspended_.awaiter);
+    steps::advance(suspended_.innermost);
   }
 
  private:
+  /// The wait of suspended steps. Its awaiter, of whatever kind of word, lies in their frame.
   struct waiting {
-    std::variant<slot_type, cell_type> awaited;
-    word least;
-    rank_t writer;
+    void const* awaiter = nullptr;
+    bool (*has_come)(void const*) = nullptr;
+    void (*wait_in_place)(void const*) = nullptr;
     steps::handle innermost;
   };
 
@@ -144,7 +149,7 @@ class patience {
   std::string_view operation_;
   collective_call call_;
   bool is_in_place_ = false;
-  std::optional<waiting> suspended_;
+  waiting suspended_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/window/started_collective.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The started collectives of a team that have not ended, in the order of their calls. Each keeps the next
+/// one. A std::deque would cost every program the compilation of sixty functions.
+class collective_queue {
+ public:
+  collective_queue() = default;
+  collective_queue(collective_queue const&) = delete;
+  collective_queue& operator=(collective_queue const&) = delete;
+  /// Forgets one after the other: as a chain, each would be destroyed within the one before it.
+  ~collective_queue() {
+    while (!empty()) pop();
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  /// Returns whether there is one and no other.
+  [[nodiscard]] bool has_one() const noexcept { return first_ != nullptr && first_->next == nullptr; }
+  [[nodiscard]] started_collective& front() const noexcept { return *first_; }
+
+  void push(std::shared_ptr<started_collective> one) noexcept {
+    started_collective* const added = one.get();
+    (empty() ? first_ : last_->next) = std::move(one);
+    last_ = added;
+  }
+  /// Takes the first one out.
+  std::shared_ptr<started_collective> pop() noexcept {
+    auto gone = std::move(first_);
+    first_ = std::move(gone->next);
+    return gone;
+  }
+
+ private:
+  std::shared_ptr<started_collective> first_;
+  started_collective* last_ = nullptr;  ///< the last one, unless the queue is empty
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -7,6 +7,7 @@
 #include <optional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>
@@ -40,9 +41,9 @@ using message_handler = std::function<void(rank_t from, std::span<word const> me
 /// Source: Shahmirzadi 2014, sections 3.2 and 3.3.
 template <class C>
 concept channel =
-    std::movable<C> && requires(C& c, C const& cc, rank_t to, std::size_t queue, std::span<rank_t const> many,
-                                std::span<word const> message, std::span<word> into, message_handler handler,
-                                std::uint64_t cycles) {
+    detail::movable<C> && requires(C& c, C const& cc, rank_t to, std::size_t queue,
+                                   std::span<rank_t const> many, std::span<word const> message,
+                                   std::span<word> into, message_handler handler, std::uint64_t cycles) {
       { cc.rank() } -> std::same_as<rank_t>;
       { cc.size() } -> std::same_as<rank_t>;
       c.send(to, queue, message);

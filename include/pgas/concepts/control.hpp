@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>
@@ -70,7 +71,7 @@ struct refuses_store {
 ///
 /// A slot is alone on its line. Every rank may load it; a store by any rank but its writer is an error.
 template <class S>
-concept control_slot = std::copyable<S> && requires(S const& s, word value, std::memory_order order) {
+concept control_slot = detail::copyable<S> && requires(S const& s, word value, std::memory_order order) {
   { s.load(order) } -> std::same_as<word>;
   s.store(value, order);
 };
@@ -96,7 +97,7 @@ concept roomy_slot = control_slot<S> && requires(S const& s) {
 /// detail::refuses_store.
 template <class C>
 concept control_cell =
-    std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
+    detail::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
       { c.load(order) } -> std::same_as<word>;
       { c.fetch_add(value, order) } -> std::same_as<word>;
       { c.fetch_xor(value, order) } -> std::same_as<word>;
@@ -128,7 +129,7 @@ concept quiet_cell = control_cell<C> && requires(C const& c, word value, std::me
 /// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
 /// cover, because only the word's owner looks at it. Such a change itself covers what came before it.
 template <class W>
-concept coverable_word = std::copyable<W> && requires(W const& w) {
+concept coverable_word = detail::copyable<W> && requires(W const& w) {
   { w.uncovered() } -> std::same_as<W>;
 };
 
@@ -197,20 +198,20 @@ concept changing_cell =
 /// do not meet again in step. `pause` ends by itself, and throws when the job has failed. A rank that
 /// waits for a value calls wait_until instead.
 template <class C>
-concept control =
-    std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
-                                bool (*predicate)(word), std::span<decltype(c.slot(rank, i, rank))> words) {
-      { cc.rank() } noexcept -> std::same_as<rank_t>;
-      { cc.size() } noexcept -> std::same_as<rank_t>;
-      { c.slot(rank, i, rank) } -> control_slot;
-      { c.cell(rank, i) } -> control_cell;
-      { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
-      { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
-      { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
-      c.pause(unsigned{}, why);
-      { C::read_modify_write } -> std::convertible_to<rmw>;
-      { C::can_park } -> std::convertible_to<bool>;
-    };
+concept control = detail::movable<C> &&
+                  requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
+                           bool (*predicate)(word), std::span<decltype(c.slot(rank, i, rank))> words) {
+                    { cc.rank() } noexcept -> std::same_as<rank_t>;
+                    { cc.size() } noexcept -> std::same_as<rank_t>;
+                    { c.slot(rank, i, rank) } -> control_slot;
+                    { c.cell(rank, i) } -> control_cell;
+                    { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
+                    { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
+                    { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
+                    c.pause(unsigned{}, why);
+                    { C::read_modify_write } -> std::convertible_to<rmw>;
+                    { C::can_park } -> std::convertible_to<bool>;
+                  };
 
 /// The ranks of such a control are on several nodes, and words of this rank's node are cheaper to reach.
 ///

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 
@@ -35,7 +36,7 @@ struct index_range {
 /// rank are 0, ..., local_size(rank) - 1. The distribution is thus a bijection.
 /// UPC: the layout qualifier of a shared array; HPF: DISTRIBUTE.
 template <class D>
-concept distribution = std::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
+concept distribution = detail::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
   { d.extent() } noexcept -> std::same_as<std::size_t>;
   { d.ranks() } noexcept -> std::same_as<rank_t>;
   { d.owner(i) } noexcept -> std::same_as<rank_t>;

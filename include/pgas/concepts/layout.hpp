@@ -4,6 +4,7 @@
 #include <concepts>
 #include <optional>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -69,7 +70,7 @@ struct margins {
 /// length, which each mapping would have to repeat. Two types would double the classes of every distribution
 /// and layout, for the sake of the two members `over` and `error_for`.
 template <class L, std::size_t N = L::dimensions>
-concept layout = std::regular<L> && L::dimensions == N &&
+concept layout = detail::regular<L> && L::dimensions == N &&
                  requires(L const& l, std::array<std::size_t, N> const& index, rank_t rank, std::size_t k,
                           margins<N> const& around) {
                    { l.extents() } -> std::convertible_to<std::array<std::size_t, N>>;

@@ -6,6 +6,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -30,8 +31,8 @@ enum class progress {
 /// An empty service ends this.
 template <class M>
 concept mailbox =
-    std::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in),
-                                std::function<void()> service) {
+    detail::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in),
+                                   std::function<void()> service) {
       { m.try_send(to, message) } -> std::same_as<bool>;
       { m.poll(handler) } -> std::same_as<std::size_t>;
       m.serve(service);

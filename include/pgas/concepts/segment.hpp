@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <span>
@@ -35,20 +36,20 @@ struct row_shape {
 /// transfers to r are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all
 /// ranks.
 template <class S>
-concept segment =
-    std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
-      { cs.rank() } noexcept -> std::same_as<rank_t>;
-      { cs.size() } noexcept -> std::same_as<rank_t>;
-      { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
-      s.put(at, from);
-      s.get(at, into);
-      { s.rput(at, from) } -> request;
-      { s.rget(at, into) } -> request;
-      s.flush(rank);
-      s.flush_all();
-      s.flush_local(rank);
-      s.flush_local_all();
-    };
+concept segment = detail::movable<S> &&
+                  requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
+                    { cs.rank() } noexcept -> std::same_as<rank_t>;
+                    { cs.size() } noexcept -> std::same_as<rank_t>;
+                    { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
+                    s.put(at, from);
+                    s.get(at, into);
+                    { s.rput(at, from) } -> request;
+                    { s.rget(at, into) } -> request;
+                    s.flush(rank);
+                    s.flush_all();
+                    s.flush_local(rank);
+                    s.flush_local_all();
+                  };
 
 /// In a local segment this rank's part is plain memory: `local()` is all of it, contiguous, and needs no
 /// coherence policy.

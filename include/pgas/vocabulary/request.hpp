@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/values.hpp>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// of the epoch.
 /// MPI: the request of MPI_Rput or MPI_Rget.
 template <class R>
-concept request = std::movable<R> && requires(R& r) {
+concept request = detail::movable<R> && requires(R& r) {
   { r.test() } -> std::same_as<bool>;
   r.wait();
 };

@@ -147,7 +147,7 @@ class signals {
   /// others.
   void on_signal(signal_from from, std::function<void()> handler) {
     check(from, "on_signal");
-    handlers_.emplace_back(from, std::move(handler));
+    handlers_.push_back({from, std::move(handler)});
   }
 
   /// Calls the handlers of the signals that have come, and returns the number of calls. Never blocks by
@@ -155,8 +155,8 @@ class signals {
   std::size_t progress() {
     std::size_t calls = 0;
     for (std::size_t i = 0; i < handlers_.size(); ++i) {  // a handler may add another
-      for (std::uint64_t left = pending(handlers_[i].first); left > 0 && test(handlers_[i].first); --left) {
-        auto const handler = handlers_[i].second;
+      for (std::uint64_t left = pending(handlers_[i].from); left > 0 && test(handlers_[i].from); --left) {
+        auto const handler = handlers_[i].run;
         handler();
         ++calls;
       }
@@ -237,7 +237,12 @@ class signals {
 
   detail::local_shared_ptr<State> window_;
   std::unique_ptr<parts> parts_;
-  std::vector<std::pair<signal_from, std::function<void()>>> handlers_;
+  /// A member of a template, so that a program without handlers does not compile a list of them.
+  struct handler_of {
+    signal_from from;
+    std::function<void()> run;
+  };
+  std::vector<handler_of> handlers_;
 };
 
 /// Makes signals of `tags` kinds between the ranks of a window or an array.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
@@ -174,17 +176,18 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
       bool is_in;
     };
     detail::handshake shake(*state_, "split");
-    std::vector<std::pair<int, rank_t>> chosen;  // key, rank
+    std::vector<word> chosen;  // of each member the key and the rank, as one number
     choice const mine{color.value_or(0), key, color.has_value()};
     auto const all = all_values(mine, is_small(), "split");
     for (rank_t rank = 0; rank < size(); ++rank) {
       choice const& c = all[static_cast<std::size_t>(rank)];
-      if (c.is_in && mine.is_in && c.color == mine.color) chosen.emplace_back(c.key, rank);
+      if (c.is_in && mine.is_in && c.color == mine.color) chosen.push_back(in_order(c.key, rank));
     }
     std::sort(chosen.begin(), chosen.end());
     std::vector<rank_t> members;
     rank_t self = 0;
-    for (auto const& [_, member] : chosen) {
+    for (word const each : chosen) {
+      auto const member = static_cast<rank_t>(static_cast<std::uint32_t>(each));
       if (member == rank()) self = static_cast<rank_t>(members.size());
       members.push_back(member);
     }
@@ -209,6 +212,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   template <class T>
   static std::span<T, 1> one(T& value) noexcept {
     return std::span<T, 1>(&value, 1);
+  }
+  /// A number for a rank with a key: smaller for a smaller key, and for a smaller rank among equal keys. A
+  /// program compiles a sort of numbers in half the time of a sort of pairs.
+  static constexpr word in_order(int key, rank_t rank) noexcept {
+    constexpr std::int64_t least = std::numeric_limits<int>::min();
+    return static_cast<word>(key - least) << 32U | static_cast<std::uint32_t>(rank);
   }
   [[nodiscard]] bool is_small() const noexcept {
     return size() <= decltype(detail::team_state<Backend>::collectives)::few_ranks;

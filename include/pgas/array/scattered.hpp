@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -140,7 +139,8 @@ class collected_cells {
       cells_.push_back({owner, offset, cells_.size()});
     });
     auto const before = [](cell const& a, cell const& b) {
-      return std::tie(a.owner, a.offset, a.value) < std::tie(b.owner, b.offset, b.value);
+      if (a.owner != b.owner) return a.owner < b.owner;
+      return a.offset != b.offset ? a.offset < b.offset : a.value < b.value;
     };
     in_order_ = std::is_sorted(cells_.begin(), cells_.end(), before);
     if (!in_order_) std::sort(cells_.begin(), cells_.end(), before);

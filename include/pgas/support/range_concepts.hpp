@@ -4,7 +4,7 @@
 /// The concepts of <ranges>, without its views. Where the standard library has no such part, this is all of
 /// <ranges>.
 #if __has_include(<bits/ranges_base.h>)
-#include <initializer_list>
+#include <iterator>
 
 #include <bits/ranges_base.h>
 #else

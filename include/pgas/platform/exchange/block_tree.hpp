@@ -107,8 +107,9 @@ steps scatter_down(M& m, bytes_in all, block_sizes const& sizes, bytes_out mine,
       if (high.empty()) {
         co_await m.send(link{k, false}, low);
       } else {
-        kept.assign(low.begin(), low.end());
-        kept.insert(kept.end(), high.begin(), high.end());
+        kept.resize(low.size() + high.size());
+        copy_bytes(kept.data(), low.data(), low.size());
+        copy_bytes(kept.data() + low.size(), high.data(), high.size());
         co_await m.send(link{k, false}, kept);
       }
     }

@@ -93,10 +93,10 @@ concept channel_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.attach_channel(handle, label) } -> std::same_as<typename B::channel_type>;
 };
 
-/// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an object; while it
-/// lives, each wait of this rank's thread calls work() between its looks. The work must not wait, and it may
-/// be called within a call of the library, so it looks whether it may go on. The wait throws what the work
-/// throws. The object is not destroyed by the work.
+/// The ranks of such a backend can work while they wait. `while_waiting(work)` returns a std::unique_ptr;
+/// while its object lives, each wait of this rank's thread calls work() between its looks. The work must not
+/// wait, and it may be called within a call of the library, so it looks whether it may go on. The wait throws
+/// what the work throws. The object is not destroyed by the work.
 template <class B>
 concept working_backend = backend<B> && requires(B& b, std::function<void()> work) { b.while_waiting(work); };
 

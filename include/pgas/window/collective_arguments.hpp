@@ -29,14 +29,15 @@ template <class R>
 concept filled_by_broadcast =
     fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
 
-/// The bytes of elements whose number is part of the type; 0 if it is not.
+/// The bytes of elements whose number is part of the type; 0 if it is not, or if elements must be aligned
+/// better than a slot's room.
 template <class R>
 inline constexpr std::size_t fixed_bytes = 0;
 template <class T, std::size_t N>
   requires(N != std::dynamic_extent)
-inline constexpr std::size_t fixed_bytes<std::span<T, N>> = N * sizeof(T);
+inline constexpr std::size_t fixed_bytes<std::span<T, N>> = alignof(T) > 16 ? 0 : N * sizeof(T);
 template <class T, std::size_t N>
-inline constexpr std::size_t fixed_bytes<std::array<T, N>> = N * sizeof(T);
+inline constexpr std::size_t fixed_bytes<std::array<T, N>> = fixed_bytes<std::span<T, N>>;
 
 /// Such elements as bytes.
 template <class R>

@@ -5,7 +5,6 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/support/algorithms.hpp>
-#include <pgas/support/range_concepts.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -43,9 +42,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_root(root, "broadcast");
     bytes_out const data = detail::out_bytes(values);
     auto const go = [&](auto chosen) {
-      return carry_out<detail::fixed_bytes<std::remove_cvref_t<Values>>>(
-          "broadcast", chosen, data.size(),
-          [data, root](auto a, auto& m) { return a.broadcast(m, data, root); }, {.root = root});
+      return carry_out<fixed<Values>>("broadcast", chosen, data.size(),
+                                      [data, root](auto a, auto& m) { return a.broadcast(m, data, root); },
+                                      {.root = root});
     };
     return choose(algorithm, go, [&] { return library_choice<>::broadcast(shape(data.size()), go); });
   }
@@ -62,12 +61,11 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, "reduce");
-      return carry_out<fixed_folded_bytes<Values>>("reduce", chosen, folded_bytes<element<Values>>(in.size()),
-                                                   [in, out, root, op](auto a, auto& m) mutable {
-                                                     return a.reduce(m, in, out, fold_by<element<Values>>(op),
-                                                                     root);
-                                                   },
-                                                   {.root = root, .folds = folds<Values, Op>});
+      return carry_out<fixed<Values>>("reduce", chosen, folded_bytes<element<Values>>(in.size()),
+                                      [in, out, root, op](auto a, auto& m) mutable {
+                                        return a.reduce(m, in, out, fold_by<element<Values>>(op), root);
+                                      },
+                                      {.root = root, .folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.reduce(shape(in.size()), go); });
@@ -82,12 +80,11 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_sizes(in.size(), out.size(), "all_reduce");
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, "all_reduce");
-      return carry_out<fixed_folded_bytes<Values>>(
-          "all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
-          [in, out, op](auto a, auto& m) mutable {
-            return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
-          },
-          {.folds = folds<Values, Op>});
+      return carry_out<fixed<Values>>("all_reduce", chosen, folded_bytes<element<Values>>(in.size()),
+                                      [in, out, op](auto a, auto& m) mutable {
+                                        return a.all_reduce(m, in, out, fold_by<element<Values>>(op));
+                                      },
+                                      {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.all_reduce(shape(in.size()), go); });
@@ -247,12 +244,11 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     check_sizes(in.size(), out.size(), operation.text());
     auto const go = [&](auto chosen) {
       this->template check_fold<element<Values>, Op>(chosen, operation.text());
-      return carry_out<fixed_folded_bytes<Values>>(
-          operation, chosen, folded_bytes<element<Values>>(in.size()),
-          [in, out, op, is_exclusive](auto a, auto& m) mutable {
-            return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
-          },
-          {.folds = folds<Values, Op>});
+      return carry_out<fixed<Values>>(operation, chosen, folded_bytes<element<Values>>(in.size()),
+                                      [in, out, op, is_exclusive](auto a, auto& m) mutable {
+                                        return a.scan(m, in, out, fold_by<element<Values>>(op), is_exclusive);
+                                      },
+                                      {.folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
                                             [&](auto by) { return by.scan(shape(in.size()), go); });
@@ -349,8 +345,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
     return alignof(T) > 16 ? detail::unknown_bytes : bytes;
   }
   template <class Values>
-  static constexpr std::size_t fixed_folded_bytes =
-      alignof(element<Values>) > 16 ? 0 : detail::fixed_bytes<Values>;
+  static constexpr std::size_t fixed = detail::fixed_bytes<std::remove_cvref_t<Values>>;
   template <class T, class Op>
   static detail::folding fold_by(Op& op) {
     return detail::folding::of<T>(op, detail::commutes<Op>);

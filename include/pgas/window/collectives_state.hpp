@@ -271,13 +271,13 @@ class collectives_state {
            (kind == collective_medium::nodes || (has_near_boards && kind == collective_medium::boards));
   }
   /// The media of nodes, which are made when they are asked for: the backend then knows the nodes.
-  node_media_type& by_nodes() {
-    if constexpr (has_nodes) {
-      if (!by_nodes_)
-        by_nodes_.emplace(*backend_, *control_,
-                          first_ + links_type::words(control_->size()) + board_words(control_->size()),
-                          waits_, backend_->nodes());
-    }
+  node_media_type& by_nodes()
+    requires has_nodes
+  {
+    if (!by_nodes_)
+      by_nodes_.emplace(*backend_, *control_,
+                        first_ + links_type::words(control_->size()) + board_words(control_->size()), waits_,
+                        backend_->nodes());
     return *by_nodes_;
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_boards() const {
@@ -305,8 +305,8 @@ class collectives_state {
 
   bool begin(started_collective& one) {
     waits_.begin(one.operation, one.call);
-    one.run.emplace(one.begin(one));
-    return one.run->begin();
+    one.run = one.begin(one);
+    return one.run.begin();
   }
   /// Reads the notes of others, if they are there or this rank `waits`. Returns whether the collective is
   /// over.
@@ -325,10 +325,10 @@ class collectives_state {
     if constexpr (working_backend<Backend>) {
       bool const waits_for_notes = queue_.has_one() && queue_.front().read;
       if (!queue_.empty() && !waits_for_notes && !working_) {
-        working_.emplace(backend_->while_waiting([this] {
+        working_ = backend_->while_waiting([this] {
           advance();
           rethrow();
-        }));
+        });
       }
     }
   }
@@ -354,11 +354,11 @@ class collectives_state {
     first->is_done = true;
     if (!first->run) return;
     try {
-      first->run->conclude();
+      first->run.conclude();
     } catch (...) {
       first->error = last_error_ = std::current_exception();
     }
-    first->run.reset();
+    first->run = {};
   }
 
   template <class B>
@@ -378,15 +378,15 @@ class collectives_state {
   shelf_type shelf_;
   board_type board_;
   buffers_type buffers_;
-  std::optional<node_media_type> by_nodes_;
+  std::conditional_t<has_nodes, std::optional<node_media_type>, no_nodes> by_nodes_;
   std::optional<segment_type> link_memory_;
   std::optional<segment_type> board_memory_;
   std::optional<segment_type> buffer_memory_;
   std::optional<control_type> flags_;
   collective_queue queue_;
   bool is_at_work_ = false;
-  std::exception_ptr last_error_;  ///< of a collective that has thrown
-  std::optional<typename work_of<Backend>::type> working_;
+  std::exception_ptr last_error_;              ///< of a collective that has thrown
+  typename work_of<Backend>::type working_{};  ///< null while it does not work
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <memory>
-#include <optional>
 #include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/platform/words/collective_call.hpp>
@@ -19,7 +18,7 @@ struct started_collective {
   steps (*begin)(started_collective&) = nullptr;
   /// Of one whose note is written: it is over when the notes of others are read.
   bool (*read)(started_collective&, notes) = nullptr;
-  std::optional<steps> run;
+  steps run;  ///< none before it begins, and after it has ended
   std::exception_ptr error;
   bool is_done = false;
   std::shared_ptr<started_collective> next;  ///< in the queue of its team

@@ -29,6 +29,8 @@ class [[nodiscard]] steps {
   };
   using handle = std::coroutine_handle<promise_type>;
 
+  /// No steps.
+  steps() noexcept = default;
   steps(steps&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   steps& operator=(steps&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -37,6 +39,9 @@ class [[nodiscard]] steps {
   ~steps() {
     if (handle_) handle_.destroy();
   }
+
+  /// Returns whether there are steps, ended or not.
+  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
   /// Runs the steps until they end, which is true, or until they must wait.
   bool begin() {

@@ -10,6 +10,10 @@ HEAVY = {'boost/asio': r'(backends/loopback(/.*|\.hpp)|async/asio\.hpp)', 'boost
          'range/v3': r'views(/.*|\.hpp)', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
          'mpi.h': r'(platform/mpi/.*|backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
+# Headers that pgas.hpp brings take parts of these from support/: whole ones cost each program compile time.
+LARGE = {'algorithm': 'support/algorithms.hpp', 'chrono': 'support/durations.hpp',
+         'functional': 'support/functions.hpp', 'ranges': 'support/range_concepts.hpp'}
+
 root = pathlib.Path(sys.argv[1])
 readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
 listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL).group(1)
@@ -39,6 +43,7 @@ def derives(text, name):
 
 wrong = []
 includes = {}
+large = {}
 headers = sorted(root.glob('pgas/**/*.hpp'))
 for path in headers:
     name = str(path.relative_to(root / 'pgas'))
@@ -52,6 +57,7 @@ for path in headers:
     if name != 'platform/setting.hpp' and 'getenv("PGAS_' in text:
         wrong.append(f'{name} calls getenv: read the variable by detail::setting, which refuses bad values in one form')
     includes[name] = []
+    large[name] = [each for each in LARGE if re.search(rf'#\s*include\s*<{each}>', text)]
     if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
         wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/support/expects.hpp>')
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
@@ -88,6 +94,16 @@ def visit(name, way):
 
 for name in includes:
     visit(name, [])
+
+brought, left = set(), ['pgas.hpp']
+while left:
+    name = left.pop()
+    if name not in brought:
+        brought.add(name)
+        left += includes.get(name, [])
+for name in sorted(brought):
+    wrong += [f'{name} includes <{each}>, and so does each program; include <pgas/{LARGE[each]}>'
+              for each in large.get(name, []) if name != LARGE[each]]
 flat = sum(folder(name) == '*.hpp' for name in includes)
 if flat > 31:
     wrong.append(f'{flat} headers lie flat: only what a program includes does, 31 at most')

@@ -40,22 +40,67 @@ EPOCH_PUT_LOCKS = {"gcc": {"light": 12, "normal": 16}, "clang": {"light": 9, "no
 AWAIT_MORE = 1
 
 
-@functools.lru_cache(maxsize=None)
-def assembly(include, compiler, optimization, level, source="loops.cpp"):
-    command = [*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S", "-o", "-",
-               "-fno-asynchronous-unwind-tables", "-fcf-protection=none", os.path.join(HERE, source)]
-    done = subprocess.run(command, capture_output=True, text=True)
+# At level light one unit holds all sources, since most of the time of each alone would be the library's.
+SOURCES = {"light": ("loops.cpp", "stencil.cpp", "awaits.cpp"), "normal": ("loops.cpp",)}
+
+
+def unit_of(sources):
+    """The text of a unit of these sources, each in a namespace of its own behind the headers of all."""
+    headers, spaces = {}, []
+    for source in sources:
+        with open(os.path.join(HERE, source), encoding="utf-8") as file:
+            for header in re.findall(r'^#include ([<"].*[>"])', file.read(), re.MULTILINE):
+                headers[header.replace('"', f'"{HERE}/', 1)] = None
+        spaces += [f"namespace of_{source[:-4]} {{", f'#include "{os.path.join(HERE, source)}"', "}"]
+    return "\n".join([*(f"#include {header}" for header in headers), *spaces, ""])
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, check=False, **options)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+        sys.exit(f"{' '.join(command)}\n{done.stderr if options.get('text') else done.stderr.decode()}")
     return done.stdout
 
 
-def functions(text):
-    """Name -> list of ('label', name) and ('instruction', mnemonic, operands), in order."""
+@functools.lru_cache(maxsize=None)
+def is_clang(compiler):
+    return "clang" in run([*compiler, "--version"], text=True)
+
+
+OUTPUT = ("-fno-asynchronous-unwind-tables", "-fcf-protection=none", "-o", "-")
+
+
+@functools.lru_cache(maxsize=None)
+def bitcode(include, compiler, level):
+    """What clang's optimizer gets, which is the same at -O2 and at -O3."""
+    return run([*compiler, "-std=c++20", "-O2", f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-c", "-emit-llvm",
+                "-Xclang", "-disable-llvm-passes", *OUTPUT, "-x", "c++", "-"],
+               input=unit_of(SOURCES[level]).encode())
+
+
+@functools.lru_cache(maxsize=None)
+def assembly(include, compiler, optimization, level):
+    if is_clang(compiler):
+        text = run([*compiler, optimization, "-S", *OUTPUT, "-x", "ir", "-"],
+                   input=bitcode(include, compiler, level))
+    else:
+        text = run([*compiler, "-std=c++20", optimization, f"-DPGAS_ASSERTIONS={level}", f"-I{include}", "-S",
+                    *OUTPUT, "-x", "c++", "-"], input=unit_of(SOURCES[level]).encode())
+    return text.decode()
+
+
+@functools.lru_cache(maxsize=None)
+def names_in(source):
+    with open(os.path.join(HERE, source), encoding="utf-8") as file:
+        return set(re.findall(r"\b(?:ours|raw|nothing|epoch|mutant)_\w+", file.read()))
+
+
+def functions(text, source="loops.cpp"):
+    """Name of the source's function -> ('label', name) and ('instruction', mnemonic, operands), in order."""
     found, current = {}, None
     for line in text.splitlines():
         line = line.split("#")[0].rstrip()
-        if match := re.match(r"((?:ours|raw|nothing|epoch|mutant)_\w+):", line):
+        if (match := re.match(r"(\w+):", line)) and match[1] in names_in(source):
             current = found.setdefault(match[1], [])
         elif line.strip().startswith(".size") or re.match(r"\s*\.(section|text)\b", line):
             current = None
@@ -142,8 +187,7 @@ def epoch_differences(found, kind, level):
 
 
 def check_epochs(include, compiler):
-    version = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout
-    kind = "clang" if "clang" in version else "gcc"
+    kind = "clang" if is_clang(compiler) else "gcc"
     failed = False
     for optimization in ("-O2", "-O3"):
         for level in EPOCH_PUT[kind]:
@@ -191,7 +235,7 @@ def stencil_differences(found):
 def check_stencils(include, compiler):
     failed = False
     for optimization in ("-O2", "-O3"):
-        found = functions(assembly(include, compiler, optimization, "light", "stencil.cpp"))
+        found = functions(assembly(include, compiler, optimization, "light"), "stencil.cpp")
         names = [n for n in found if n.startswith("ours_")]
         if len(names) < 4:
             sys.exit(f"functions are missing from the assembly: {sorted(found)}")
@@ -235,7 +279,7 @@ def await_differences(found):
 def check_awaits(include, compiler):
     failed = False
     for optimization in ("-O2", "-O3"):
-        found = marked(assembly(include, compiler, optimization, "light", "awaits.cpp"))
+        found = marked(assembly(include, compiler, optimization, "light"))
         names = [n for n in found if n.startswith("await_")]
         if len(names) < 2 or not all(found["plain_" + n[6:]] for n in names):
             sys.exit(f"marks are missing from the assembly: {sorted(found)}")

@@ -29,6 +29,34 @@ constexpr void for_each_index(cell_index<N> const& extents, Use&& use) {
   while (pgas::detail::advance(i, extents));
 }
 
+/// A set of cells, as a mark for each: without an optimizer std::set would take much of the time.
+template <std::size_t N>
+class marked_cells {
+ public:
+  explicit marked_cells(cell_index<N> const& extents)
+      : extents_(extents), marks_(box<N>{{}, extents}.size()) {}
+
+  /// Returns whether the cell lies within the extents and is new.
+  bool insert(cell_index<N> const& i) {
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < N; ++d) {
+      if (i[d] >= extents_[d]) return false;
+      at = at * extents_[d] + i[d];
+    }
+    char& mark = marks_.data()[at];
+    if (mark != 0) return false;
+    mark = 1;
+    ++size_;
+    return true;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  cell_index<N> extents_;
+  std::vector<char> marks_;
+  std::size_t size_ = 0;
+};
+
 /// Returns an empty string, or the first promise that `l` breaks. owner(index) gives a cell's owner; `tight`
 /// tells that parts have room for own cells only.
 template <layout L, class Owner>
@@ -87,18 +115,18 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
     some.first[d] = extents[d] / 4;
     some.count[d] = extents[d] - some.first[d] - extents[d] / 5;
   }
-  std::set<cell_index<N>> seen;
+  marked_cells<N> seen(extents);
   for_each_tile(l, some, [&](tile<N> const& in, box<N> const& piece) {
     for_each_index(piece.count, [&](cell_index<N> i) {
       for (std::size_t d = 0; d < N; ++d) i[d] += piece.first[d];
-      if (!seen.insert(i).second) wrong = "for_each_tile, a cell twice";
+      if (!seen.insert(i)) wrong = "for_each_tile, a cell twice or outside";
       if (l.owner(i) != in.owner || l.offset(i) != in.offset_of(i)) wrong = "for_each_tile, a cell elsewhere";
     });
   });
   if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_tile, a cell left out";
   // The same box in shares.
   if constexpr (matrix_layout<L>) {
-    seen.clear();
+    marked_cells<N> shared(extents);
     l.for_each_share(some, [&](share<N> const& s) {
       cell_index<N> counts{};
       for (std::size_t d = 0; d < N; ++d) counts[d] = s.blocks[d] * s.length[d];
@@ -107,13 +135,13 @@ std::string broken(L const& l, Owner const& owner, bool tight) {
         for (std::size_t d = 0; d < N; ++d) {
           i[d] = s.first[d] + local[d] / s.length[d] * s.step[d] + local[d] % s.length[d];
         }
-        if (!seen.insert(i).second) wrong = "for_each_share, a cell twice";
+        if (!shared.insert(i)) wrong = "for_each_share, a cell twice or outside";
         if (l.owner(i) != s.owner || l.offset(i) != s.offset + pgas::detail::element_at(local, s.pitches)) {
           wrong = "for_each_share, a cell elsewhere";
         }
       });
     });
-    if (wrong.empty() && seen.size() != some.size()) wrong = "for_each_share, a cell left out";
+    if (wrong.empty() && shared.size() != some.size()) wrong = "for_each_share, a cell left out";
   }
   return wrong;
 }

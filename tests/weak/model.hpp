@@ -43,7 +43,11 @@ struct site {
     return std::tuple(std::string_view(a.what), a.is_cell, a.index, a.order) <=>
            std::tuple(std::string_view(b.what), b.is_cell, b.index, b.order);
   }
-  friend bool operator==(site const& a, site const& b) noexcept { return (a <=> b) == 0; }
+  // The text comes last, since each operation of a run compares sites.
+  friend bool operator==(site const& a, site const& b) noexcept {
+    return a.index == b.index && a.order == b.order && a.is_cell == b.is_cell &&
+           (a.what == b.what || std::string_view(a.what) == b.what);
+  }
 };
 
 inline std::string to_string(std::memory_order order) {
@@ -118,7 +122,8 @@ class model {
   [[nodiscard]] long runs() const noexcept { return runs_; }
   /// Returns whether the last search has covered all choices within its bounds.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
-  [[nodiscard]] std::map<site, long> const& sites() const noexcept { return sites_; }
+  /// The operations of all runs whose orders were not weakened, and how many there were of each.
+  [[nodiscard]] std::map<site, long> sites() const { return {sites_.begin(), sites_.end()}; }
   void weaken(weakened const* which) noexcept { weakened_ = which; }
   /// Makes words that are alike, for example one for each rank, the same in a site.
   void call_alike(std::size_t (*how)(rank_t ranks, bool is_cell, std::size_t i)) noexcept { role_ = how; }
@@ -279,8 +284,12 @@ class model {
     return order != std::memory_order_relaxed && order != std::memory_order_acquire;
   }
   std::memory_order order_of(site const& s) {
-    ++sites_[s];
-    return weakened_ != nullptr && weakened_->at == s ? weakened_->to : s.order;
+    if (weakened_ != nullptr) return weakened_->at == s ? weakened_->to : s.order;
+    for (auto *one = sites_.data(), *end = one + sites_.size(); one != end; ++one) {
+      if (one->first == s) return ++one->second, s.order;
+    }
+    sites_.emplace_back(s, 1);
+    return s.order;
   }
 
   std::uint32_t choose(std::size_t of) {
@@ -442,7 +451,7 @@ class model {
   bounds within_;
   weakened const* weakened_ = nullptr;
   std::size_t (*role_)(rank_t, bool, std::size_t) = nullptr;
-  std::map<site, long> sites_;
+  std::vector<std::pair<site, long>> sites_;
   boost::context::fiber scheduler_;
   rank_t current_ = -1;
   rank_t next_ = -1;

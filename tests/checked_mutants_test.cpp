@@ -302,6 +302,7 @@ TEST_CASE("checked: a wait that ends late takes the first signal's order, and wi
                              .where = races::side::target,
                              .needs_open_request = false,
                              .ranks = 3,
+                             .has = races::beside::signals_and_containers,
                              .body = [&](races::world& w) {
                                auto const e = w.lock_all();
                                if (w.rank() == 0) {

@@ -175,7 +175,7 @@ inline void add_ranges(program_list& to) {
 
 /// Loops, accesses far apart, and ranks that pass an order on.
 inline void add_loops(program_list& to) {
-  to.begin("loops and third ranks", side::target);
+  to.begin("loops and third ranks", side::target, beside::signals_and_containers);
   for (int const rounds : {2, 10}) {
     std::string const text = std::to_string(rounds) + " rounds of ";
     to.pair(text + "put and get in a ring", "next in each", [rounds](world& w, bool right) {
@@ -357,7 +357,7 @@ inline void add_loops(program_list& to) {
 /// Contract (pending_exchange): while an exchange is pending, a rank reads neither ghost cells nor stores to
 /// the array.
 inline void add_halos(program_list& to) {
-  to.begin("halo", side::target);
+  to.begin("halo", side::target, beside::array);
   to.pair("load of a ghost cell", "finish before it", [](world& w, bool right) {
     w.store_cell(0, 1 + w.rank());
     w.store_cell(w.cells() - 1, 1 + w.rank());
@@ -380,7 +380,7 @@ inline void add_halos(program_list& to) {
     static_cast<void>(w.load_all_cells(-1));
     if (!right) w.finish_exchange();
   });
-  to.begin("halo", side::origin);
+  to.begin("halo", side::origin, beside::array);
   to.pair("store to a cell at the edge", "finish before it", [](world& w, bool right) {
     w.store_cell(0, 1 + w.rank());
     w.begin_exchange();
@@ -388,7 +388,7 @@ inline void add_halos(program_list& to) {
     w.store_cell(0, 10 + w.rank());
     if (!right) w.finish_exchange();
   });
-  to.begin("halo", side::target);
+  to.begin("halo", side::target, beside::array);
   to.pair("store to a ghost cell", "finish before it", [](world& w, bool right) {
     w.store_cell(0, 1 + w.rank());
     w.begin_exchange();

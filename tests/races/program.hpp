@@ -16,6 +16,9 @@ enum class side {
   origin   ///< private memory, or a piece of the own part, that an operation reads or fills
 };
 
+/// What a program's world has beside a window. To open all of it takes longer than most programs.
+enum class beside { nothing, signals_and_containers, array };
+
 /// A program whose accesses race, or do not race, by the library's contracts.
 struct program {
   std::string group;  ///< the class
@@ -25,6 +28,7 @@ struct program {
   /// The program races only if a request may be open at its return. On memory with private copies none is.
   bool needs_open_request = false;
   rank_t ranks = 3;
+  beside has = beside::nothing;
   std::function<void(world&)> body;
 
   [[nodiscard]] std::string full_name() const { return group + ": " + name; }
@@ -38,9 +42,10 @@ class program_list {
   using body_of_pair = std::function<void(world&, bool)>;
 
   /// The pairs and programs that follow belong to this class.
-  void begin(std::string group, side where, rank_t ranks = 3) {
+  void begin(std::string group, side where, beside has = beside::nothing, rank_t ranks = 3) {
     group_ = std::move(group);
     where_ = where;
+    has_ = has;
     ranks_ = ranks;
     of_requests_ = false;
   }
@@ -51,10 +56,10 @@ class program_list {
     wrong(name + ", without " + call, [both](world& w) { both(w, false); });
   }
   void right(std::string name, body one) {
-    all_.push_back({group_, std::move(name), false, where_, false, ranks_, std::move(one)});
+    all_.push_back({group_, std::move(name), false, where_, false, ranks_, has_, std::move(one)});
   }
   void wrong(std::string name, body one) {
-    all_.push_back({group_, std::move(name), true, where_, of_requests_, ranks_, std::move(one)});
+    all_.push_back({group_, std::move(name), true, where_, of_requests_, ranks_, has_, std::move(one)});
   }
 
   [[nodiscard]] std::vector<program> const& all() const noexcept { return all_; }
@@ -63,6 +68,7 @@ class program_list {
   std::string group_;
   side where_ = side::target;
   rank_t ranks_ = 3;
+  beside has_ = beside::nothing;
   bool of_requests_ = false;
   std::vector<program> all_;
 };

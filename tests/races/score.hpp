@@ -33,8 +33,8 @@ answer ask(program const& p) {
   answer a{&p, false, {}, {}};
   std::function<void(world&)> const& body = p.body;
   try {
-    pgas::run<Backend>(p.ranks, [&body](auto& team) {
-      world_on<std::remove_cvref_t<decltype(team)>> mine(team);
+    pgas::run<Backend>(p.ranks, [&body, has = p.has](auto& team) {
+      world_on<std::remove_cvref_t<decltype(team)>> mine(team, has);
       team.barrier();
       body(mine);
       team.barrier();

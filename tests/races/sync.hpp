@@ -149,7 +149,7 @@ inline void in_lock_all(world& w, ordered_pair const& p, ordering const& by, fau
 }
 
 inline void add_orderings(program_list& to) {
-  to.begin("sync: lock_all", side::target);
+  to.begin("sync: lock_all", side::target, beside::signals_and_containers);
   std::array const pairs{remotes(put_, get_),          to_owner(bulk_put, load_),
                          from_owner(store_, bulk_get), remotes(bulk_get, bulk_put),
                          to_owner(accumulate_, load_), from_owner(load_, put_),
@@ -199,7 +199,7 @@ inline void add_orderings(program_list& to) {
 /// visible after wait; in between the owner must not store.
 inline void add_posts(program_list& to) {
   using namespace detail;
-  to.begin("sync: post and wait", side::target);
+  to.begin("sync: post and wait", side::target, beside::signals_and_containers);
   for (ordered_pair const& p :
        {to_owner(put_, load_), to_owner(bulk_put, load_among), to_owner(bulk_put, update_),
         to_owner(rput_, store_), to_owner(accumulate_, load_), to_owner(bulk_get, store_),
@@ -258,7 +258,7 @@ inline void add_posts(program_list& to) {
 /// Fences: the opening, next and the closing one, and several windows at once.
 inline void add_fences(program_list& to) {
   using namespace detail;
-  to.begin("sync: fence", side::target);
+  to.begin("sync: fence", side::target, beside::signals_and_containers);
   for (ordered_pair const& p : {from_owner(store_, get_), from_owner(update_, bulk_put),
                                 from_owner(load_among, rput_), from_owner(store_, accumulate_)}) {
     to.pair(p.name(), "the first before the fence opens", [p](world& w, bool right) {
@@ -327,7 +327,7 @@ inline void add_fences(program_list& to) {
 /// ones alone; the owner, too, accesses its part under a lock.
 inline void add_locks(program_list& to) {
   using namespace detail;
-  to.begin("sync: lock", side::target);
+  to.begin("sync: lock", side::target, beside::signals_and_containers);
   auto const under = [](world& w, std::string_view kind) {
     return kind == "exclusive" ? w.lock(0) : kind == "shared" ? w.lock_shared(0) : w.lock_all();
   };

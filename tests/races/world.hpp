@@ -81,7 +81,8 @@ class epoch {
 };
 using opened = std::unique_ptr<epoch>;
 
-/// One rank's handle on a job with two windows, signals, a queue, a counter and an array with ghost cells.
+/// One rank's handle on a job with a window. The program's class says what it has beside that: a second
+/// window, signals, a queue and a counter, or an array with ghost cells.
 class world {
  public:
   world() = default;

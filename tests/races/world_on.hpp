@@ -160,7 +160,8 @@ class epoch_on final : public epoch {
 
 }  // namespace detail
 
-/// A rank's world on a team.
+/// A rank's world on a team. A program that uses what its class does not have throws
+/// std::bad_optional_access.
 template <class Team>
 class world_on final : public world {
   using window_type = decltype(pgas::make_window<element>(std::declval<Team&>(), std::size_t{1}));
@@ -174,18 +175,19 @@ class world_on final : public world {
 
  public:
   /// Collective. Cells of a rank in the array: 16.
-  explicit world_on(Team& team)
-      : team_(team),
-        window_(pgas::make_window<element>(team, places * apart)),
-        other_(pgas::make_window<element>(team, places * apart)),
-        signals_(pgas::make_signals(window_, 4)),
-        queue_(pgas::make_queue<element>(team, pgas::queue_options{.capacity = 64})),
-        counter_(pgas::make_counter(team, 0)),
-        array_(pgas::make_array<element>(
-            team, std::array<std::size_t, 1>{static_cast<std::size_t>(team.size()) * 16},
-            pgas::halo{.width = 1, .edges = pgas::edge::periodic})) {
-    // One team without each of the first three ranks.
-    for (rank_t out = 0; out < 3; ++out) pair_[static_cast<std::size_t>(out)] = without(out);
+  world_on(Team& team, beside has) : team_(team), window_(pgas::make_window<element>(team, places * apart)) {
+    if (has == beside::signals_and_containers) {
+      other_.emplace(pgas::make_window<element>(team, places * apart));
+      signals_.emplace(pgas::make_signals(window_, 4));
+      queue_.emplace(pgas::make_queue<element>(team, pgas::queue_options{.capacity = 64}));
+      counter_.emplace(pgas::make_counter(team, 0));
+      // One team without each of the first three ranks.
+      for (rank_t out = 0; out < 3; ++out) pair_[static_cast<std::size_t>(out)] = without(out);
+    } else if (has == beside::array) {
+      array_.emplace(pgas::make_array<element>(
+          team, std::array<std::size_t, 1>{static_cast<std::size_t>(team.size()) * 16},
+          pgas::halo{.width = 1, .edges = pgas::edge::periodic}));
+    }
   }
 
   [[nodiscard]] rank_t rank() const override { return team_.rank(); }
@@ -195,10 +197,10 @@ class world_on final : public world {
     return open([&] { return pgas::fence(window_); });
   }
   [[nodiscard]] opened fence_other() override {
-    return open([&] { return pgas::fence(other_); });
+    return open([&] { return pgas::fence(other_.value()); });
   }
   [[nodiscard]] std::pair<opened, opened> fence_both() override {
-    both_.emplace(window_, other_);
+    both_.emplace(window_, other_.value());
     return {open_as<decltype(both_->template get<0>())>([&]() -> auto& { return both_->template get<0>(); }),
             open_as<decltype(both_->template get<1>())>([&]() -> auto& { return both_->template get<1>(); })};
   }
@@ -234,7 +236,7 @@ class world_on final : public world {
 
   void barrier() override { team_.barrier(); }
   void barrier_of_two(rank_t a, rank_t b) override {
-    if (rank() == a || rank() == b) pair_[static_cast<std::size_t>(3 - a - b) % 3]->barrier();
+    if (rank() == a || rank() == b) pair_[static_cast<std::size_t>(3 - a - b) % 3].value().barrier();
   }
   element broadcast(element value, rank_t root) override { return team_.broadcast(value, root); }
   element all_reduce(element value) override { return team_.all_reduce(value); }
@@ -247,23 +249,25 @@ class world_on final : public world {
     all.fill(value);
     team_.scatter(std::span<element const>(all).first(room()), std::span(&value, 1), root);
   }
-  void wait_signal(rank_t source, std::size_t tag) override { signals_->wait({source, tag}); }
-  bool test_signal(rank_t source, std::size_t tag) override { return signals_->test({source, tag}); }
-  void push(element value) override { queue_.push(value); }
-  element pop() override { return queue_.pop().value(); }
-  void add_to_counter() override { counter_.add(1); }
-  element read_counter() override { return static_cast<element>(counter_.read()); }
+  void wait_signal(rank_t source, std::size_t tag) override { signals_.value().wait({source, tag}); }
+  bool test_signal(rank_t source, std::size_t tag) override { return signals_.value().test({source, tag}); }
+  void push(element value) override { queue_.value().push(value); }
+  element pop() override { return queue_.value().pop().value(); }
+  void add_to_counter() override { counter_.value().add(1); }
+  element read_counter() override { return static_cast<element>(counter_.value().read()); }
 
   [[nodiscard]] std::ptrdiff_t cells() const override { return 16; }
   void store_cell(std::ptrdiff_t i, element value) override {
-    pgas::stage(array_.window(), in_part(i), 1, pgas::write_only)[0] = value;
+    pgas::stage(array_.value().window(), in_part(i), 1, pgas::write_only)[0] = value;
   }
   element load_cell(std::ptrdiff_t i) override {
-    return pgas::stage(array_.window(), in_part(i), 1, pgas::read_only)[0];
+    return pgas::stage(array_.value().window(), in_part(i), 1, pgas::read_only)[0];
   }
-  element load_all_cells(std::ptrdiff_t i) override { return pgas::stage(array_, pgas::read_only)(i); }
-  void exchange_halo() override { pgas::exchange_halo(array_); }
-  void begin_exchange() override { exchange_.emplace(pgas::begin_exchange(array_)); }
+  element load_all_cells(std::ptrdiff_t i) override {
+    return pgas::stage(array_.value(), pgas::read_only)(i);
+  }
+  void exchange_halo() override { pgas::exchange_halo(array_.value()); }
+  void begin_exchange() override { exchange_.emplace(pgas::begin_exchange(array_.value())); }
   void finish_exchange() override {
     exchange_->finish();
     exchange_.reset();
@@ -281,7 +285,7 @@ class world_on final : public world {
   [[nodiscard]] std::size_t room() const { return static_cast<std::size_t>(team_.size()); }
 
   [[nodiscard]] std::size_t in_part(std::ptrdiff_t cell) const {
-    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(array_.local_place().first) + cell);
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(array_.value().local_place().first) + cell);
   }
 
   [[nodiscard]] std::optional<Team> without(rank_t out) const {
@@ -290,11 +294,11 @@ class world_on final : public world {
 
   Team& team_;
   window_type window_;
-  window_type other_;
+  std::optional<window_type> other_;
   std::optional<signals_type> signals_;
-  queue_type queue_;
-  counter_type counter_;
-  array_type array_;
+  std::optional<queue_type> queue_;
+  std::optional<counter_type> counter_;
+  std::optional<array_type> array_;
   std::array<std::optional<Team>, 3> pair_;
   std::optional<exchange_type> exchange_;
   std::optional<decltype(pgas::fence_all(std::declval<window_type&>(), std::declval<window_type&>()))> both_;

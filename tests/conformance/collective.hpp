@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -83,13 +84,26 @@ T element(rank_t r, std::size_t i, std::uint32_t round) {
     return static_cast<T>(mixed >> 3U);
   }
 }
+/// The number of elements after which their values repeat: a byte is eight bits of multiples of its index,
+/// below bit 11.
+template <class T>
+constexpr std::size_t period = sizeof(T) == 1 ? 2048 : ~std::size_t{0};
+
+/// Repeats the first values up to the end.
+template <class T>
+void repeat(T* at, std::size_t count) {
+  for (std::size_t done = period<T>; done < count; done += period<T>)
+    std::copy_n(at, std::min(period<T>, count - done), at + done);
+}
 /// Pointers, since an index into a vector is a call where nothing is optimized: the expected values take most
 /// of the time of the long messages.
 template <class T>
 std::vector<T> elements(rank_t r, std::size_t first, std::size_t count, std::uint32_t round) {
   std::vector<T> all(count);
   T* const at = all.data();
-  for (std::size_t i = 0; i < count; ++i) at[i] = element<T>(r, first + i, round);
+  std::size_t const different = std::min(count, period<T>);
+  for (std::size_t i = 0; i < different; ++i) at[i] = element<T>(r, first + i, round);
+  repeat(at, count);
   return all;
 }
 /// Folds ranks [first, end) serially, in rank order.
@@ -98,9 +112,11 @@ std::vector<T> folded(rank_t first, rank_t end, std::size_t from, std::size_t co
                       Op op) {
   std::vector<T> all = elements<T>(first, from, count, round);
   T* const at = all.data();
+  std::size_t const different = std::min(count, period<T>);
   for (rank_t r = first + 1; r < end; ++r) {
-    for (std::size_t i = 0; i < count; ++i) at[i] = op(at[i], element<T>(r, from + i, round));
+    for (std::size_t i = 0; i < different; ++i) at[i] = op(at[i], element<T>(r, from + i, round));
   }
+  repeat(at, count);
   return all;
 }
 

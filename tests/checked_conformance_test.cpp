@@ -12,3 +12,5 @@
 #include "conformance/post_protocol.hpp"
 #include "conformance/random_arrays.hpp"
 #include "conformance/random_programs.hpp"
+
+static_assert(std::is_same_v<pgas_test::all_backends, std::tuple<PGAS_TEST_ONE_BACKEND>>);

@@ -74,6 +74,8 @@ static_assert(pgas::shared_segment<other_memory::segment_type> && pgas::mailbox_
 #include "conformance/mailbox.hpp"
 #include "conformance/segment.hpp"
 
+static_assert(std::is_same_v<pgas_test::all_backends, std::tuple<PGAS_TEST_ONE_BACKEND>>);
+
 TEST_CASE("long parts of successive windows begin at different places of a page, on both kinds of memory") {
   auto const body = [](auto& team) {
     constexpr std::size_t page = 4096;

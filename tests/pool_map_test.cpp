@@ -28,6 +28,8 @@ using sound_pool = emulated_pool<flaw::none>;
 #include "conformance/segment.hpp"
 #include "support/leftovers.hpp"
 
+static_assert(std::is_same_v<pgas_test::all_backends, std::tuple<PGAS_TEST_ONE_BACKEND>>);
+
 namespace pgas_test {
 namespace {
 

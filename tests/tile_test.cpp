@@ -42,6 +42,8 @@ struct pgas_test::disturbed<pgas::backends::tile> {
 #include "conformance/random_programs.hpp"
 #include "conformance/segment.hpp"
 
+static_assert(std::is_same_v<pgas_test::all_backends, std::tuple<PGAS_TEST_ONE_BACKEND>>);
+
 namespace pgas_test {
 namespace {
 

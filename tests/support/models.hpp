@@ -10,7 +10,8 @@ namespace pgas_test {
 #define PGAS_TEST_LIST every_model
 #endif
 
-#if defined(PGAS_TEST_ONE_BACKEND)  // a unit for one backend, which it defines before this header
+// A unit for one backend defines it before this header, and asserts that it has: see simulated_test.cpp.
+#if defined(PGAS_TEST_ONE_BACKEND)
 using all_models = std::conditional_t<
     pgas::cache_controlled<PGAS_TEST_ONE_BACKEND::segment_type>,
     std::tuple<model<PGAS_TEST_ONE_BACKEND>, model<PGAS_TEST_ONE_BACKEND, pgas::coherence::drop_at_get>,

@@ -412,6 +412,7 @@ TEST_CASE("notified halo: wrong uses are errors that say what to do") {
   });
 }
 
+#if !defined(PGAS_TEST_ONE_BACKEND)
 TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for each line that it puts") {
   pgas::scc::with_options const calm(pgas::scc::options{});
   pgas::run<pgas::backends::scc>(3, [](auto& team) {
@@ -432,3 +433,4 @@ TEST_CASE("halo: on the emulated chip an exchange costs one drop, and a push for
     require_equal(after.write_backs - before.write_backs, std::uint64_t{0}, "write-backs");
   });
 }
+#endif

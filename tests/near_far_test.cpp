@@ -32,6 +32,8 @@ static_assert(!pgas::ordered_segment<two_a_node::segment_type> &&
 #include "epoch_test.cpp"
 #include "window_test.cpp"
 
+static_assert(std::is_same_v<pgas_test::all_backends, std::tuple<PGAS_TEST_ONE_BACKEND>>);
+
 namespace pgas_test {
 namespace {
 

@@ -13,16 +13,14 @@ template <class Protocols, class Use>
 void with_protocols(Use const& use, std::initializer_list<rank_t> sizes = usual_sizes) {
   on_every_backend(
       [&]<class Backend>(Backend& b, auto& boot) {
-        std::apply(
-            [&](auto... protocol) {
-              auto const one = [&]<class Protocol>(Protocol p) {
-                if constexpr (pgas::can_carry(Backend::control_type::read_modify_write, Protocol::needs) &&
-                              (!pgas::is_mailed<Protocol> || pgas::mailbox_backend<Backend>))
-                  use(p, b, boot);
-              };
-              (one(protocol), ...);
-            },
-            Protocols{});
+        auto const one = [&]<class Protocol>(Protocol p) {
+          if constexpr (pgas::can_carry(Backend::control_type::read_modify_write, Protocol::needs) &&
+                        (!pgas::is_mailed<Protocol> || pgas::mailbox_backend<Backend>))
+            use(p, b, boot);
+        };
+        [&]<class... Protocol>(std::type_identity<std::tuple<Protocol...>>) {
+          (one(Protocol{}), ...);
+        }(std::type_identity<Protocols>{});
       },
       sizes);
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "agreed.hpp"
@@ -70,23 +71,38 @@ void require_equal(A const& actual, E const& expected, std::string_view what,
   }
 }
 
-/// Requires that act() throws pgas::error with this code and with each piece in its message.
-template <class Act>
-void require_error(errc code, std::initializer_list<std::string> pieces, Act&& act,
-                   std::source_location const& where = std::source_location::current()) {
+namespace detail {
+
+/// Requires an error of any act, so that a unit compiles this once.
+inline void require_error_of(errc code, std::initializer_list<std::string> pieces, call_ref<> act,
+                             std::source_location const& where) {
   try {
     act();
   } catch (pgas::error const& e) {
     if (e.code() != pgas::make_error_code(code))
-      detail::broken("another code than expected: " + std::string(e.what()), where);
+      broken("another code than expected: " + std::string(e.what()), where);
     for (auto const& piece : pieces) {
       if (std::string_view(e.what()).find(piece) == std::string_view::npos) {
-        detail::broken("the message lacks '" + piece + "': " + e.what(), where);
+        broken("the message lacks '" + piece + "': " + e.what(), where);
       }
     }
     return;
   }
-  detail::broken("no error was thrown", where);
+  broken("no error was thrown", where);
+}
+
+}  // namespace detail
+
+/// Requires that act() throws pgas::error with this code and with each piece in its message.
+template <class Act>
+void require_error(errc code, std::initializer_list<std::string> pieces, Act const& act,
+                   std::source_location const& where = std::source_location::current()) {
+  if constexpr (std::is_function_v<Act>) {
+    detail::require_error_of(
+        code, pieces, [&act] { act(); }, where);
+  } else {
+    detail::require_error_of(code, pieces, act, where);
+  }
 }
 
 /// The numbers of ranks that suites run with, unless they say otherwise.
@@ -175,10 +191,14 @@ struct disturbed {
   explicit disturbed(std::uint64_t) noexcept {}
 };
 
+/// A body for ranks of a model.
+template <class Model>
+using body_for = call_ref<typename Model::team&>;
+
 /// Runs body(team) on `ranks` ranks of a model; a failure is a failure of the current doctest case. The body
 /// is behind a call, so that a unit compiles this once for each model.
 template <class Model>
-void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
+void run_on(rank_t ranks, body_for<Model> body) {
   std::uint64_t const seed = next_seed();
   incoherent::against const misbehaviour({.seed = seed});
   auto emulated = pgas::scc::with_options::chosen();
@@ -198,6 +218,24 @@ void on(rank_t ranks, std::function<void(typename Model::team&)> const& body) {
   }
 }
 
+// launches.cpp compiles these once.
+extern template void run_on<self_model>(rank_t, body_for<self_model>);
+extern template void run_on<thread_model>(rank_t, body_for<thread_model>);
+extern template void run_on<process_model>(rank_t, body_for<process_model>);
+extern template void run_on<loopback_model>(rank_t, body_for<loopback_model>);
+extern template void run_on<scc_model>(rank_t, body_for<scc_model>);
+extern template void run_on<scc_write_back_model>(rank_t, body_for<scc_write_back_model>);
+extern template void run_on<write_back_model>(rank_t, body_for<write_back_model>);
+extern template void run_on<at_get_model>(rank_t, body_for<at_get_model>);
+extern template void run_on<uncached_model>(rank_t, body_for<uncached_model>);
+extern template void run_on<pool_model>(rank_t, body_for<pool_model>);
+
+/// Runs body(team) on `ranks` ranks of a model.
+template <class Model, class Body>
+void on(rank_t ranks, Body const& body) {
+  run_on<Model>(ranks, body);
+}
+
 /// Calls use(model) for every chosen model of a std::tuple that this build has.
 template <class Models = all_models, class Use>
 void for_each_model(Use const& use) {
@@ -207,16 +245,17 @@ void for_each_model(Use const& use) {
       if (chosen(here::backend::name)) use(here{});
     }
   };
-  std::apply([&](auto... model) { (on_model(model), ...); }, Models{});
+  [&]<class... Named>(std::type_identity<std::tuple<Named...>>) {
+    (on_model(Named{}), ...);
+  }(std::type_identity<Models>{});
 }
 
 /// Runs body(team) on every model of a std::tuple that this build has, with each number of ranks.
 template <class Models = all_models, class Body>
 void everywhere(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
   for_each_model<Models>([&]<class Model>(Model) {
-    std::function<void(typename Model::team&)> const erased = std::ref(body);
     for (rank_t ranks : sizes) {
-      if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, erased);
+      if (can_have<typename Model::backend>(ranks)) run_on<Model>(ranks, body);
     }
   });
 }

@@ -19,9 +19,8 @@ void for_each_model_with_cells(Use const& use) {
 template <class Body>
 void where_cells_are(Body const& body, std::initializer_list<rank_t> sizes = usual_sizes) {
   for_each_model_with_cells([&]<class Model>(Model) {
-    std::function<void(typename Model::team&)> const erased = std::ref(body);
     for (rank_t ranks : sizes) {
-      if (can_have<typename Model::backend>(ranks)) on<Model>(ranks, erased);
+      if (can_have<typename Model::backend>(ranks)) run_on<Model>(ranks, body);
     }
   });
 }

@@ -115,16 +115,6 @@ concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::
   c.flip(value, order);
 };
 
-/// A change of such a cell looks whether a rank sleeps on it. `add_quietly(v, order)` is fetch_add without
-/// that look. After it come `is_slept_on()`, and `wake_sleepers()` if that is true. So a caller that has more
-/// to do in such a rare case does all of it in one call, and else saves no registers.
-template <class C>
-concept quiet_cell = control_cell<C> && requires(C const& c, word value, std::memory_order order) {
-  { c.add_quietly(value, order) } -> std::same_as<word>;
-  { c.is_slept_on() } -> std::same_as<bool>;
-  c.wake_sleepers();
-};
-
 /// A release of this rank waits until its earlier changes of far words have taken place, see `control`.
 /// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
 /// cover, because only the word's owner looks at it. Such a change itself covers what came before it.
@@ -133,7 +123,30 @@ concept coverable_word = detail::copyable<W> && requires(W const& w) {
   { w.uncovered() } -> std::same_as<W>;
 };
 
+/// A change of such a cell looks whether a rank sleeps on it. `quietly()` is the same cell without that look.
+/// It is for a change that ends no wait: no predicate of a rank that waits for the word becomes true by it.
+/// Example: a lock that is taken, since ranks wait for its release. A rank that sleeps on stays asleep.
+///
+/// After another quiet change come `is_slept_on()`, and `wake_sleepers()` if that is true. So a caller that
+/// has more to do in such a rare case does all of it in one call, and else saves no registers.
+template <class C>
+concept quiet_cell = control_cell<C> && requires(C const& c) {
+  { c.quietly() } -> control_cell;
+  { c.is_slept_on() } -> std::same_as<bool>;
+  c.wake_sleepers();
+};
+
 namespace detail {
+
+/// A cell for a change that ends no wait: see quiet_cell.
+template <control_cell C>
+[[nodiscard]] auto quietly(C const& cell) {
+  if constexpr (quiet_cell<C>) {
+    return cell.quietly();
+  } else {
+    return cell;
+  }
+}
 
 /// A word that only its owner looks at, for a change that later releases need not cover.
 template <class Word>
@@ -147,7 +160,7 @@ Word uncovered(Word const& w) {
 
 /// Adds to a cell, whose word before nobody needs.
 template <control_cell C>
-void add(C const& cell, word value, std::memory_order order) {
+[[gnu::always_inline]] inline void add(C const& cell, word value, std::memory_order order) {
   if constexpr (one_way_cell<C>) {
     cell.add(value, order);
   } else {
@@ -156,7 +169,7 @@ void add(C const& cell, word value, std::memory_order order) {
 }
 /// Flips bits of a cell, whose word before nobody needs.
 template <control_cell C>
-void flip(C const& cell, word value, std::memory_order order) {
+[[gnu::always_inline]] inline void flip(C const& cell, word value, std::memory_order order) {
   if constexpr (one_way_cell<C>) {
     cell.flip(value, order);
   } else {

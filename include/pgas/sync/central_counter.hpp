@@ -52,7 +52,7 @@ class arrival_counter {
       b.publish(everyone);
       last_ += ranks_;
       cell_type const sum = sum_;  // its address is not read again behind the change
-      word const before = sum.add_quietly(1, order);
+      word const before = sum.quietly().fetch_add(1, order);
       if (sum.is_slept_on()) [[unlikely]] {
         wake_and_wait(before, operation);
       } else if (before < last_) {

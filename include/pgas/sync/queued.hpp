@@ -75,9 +75,14 @@ struct queued {
 
     template <boundary Boundary>
     void lock(place_type at, lock_kind kind, Boundary& b) {
-      if (!take_now(at, kind)) [[unlikely]]
-        take_in_turn(at.target, kind, "lock");
       rank_t const target = at.target;
+      // As take_now. Each compare_exchange has a branch of its own, and no place for its result.
+      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]] {
+        if (!take_word(at.held(), kind)) [[unlikely]]
+          take_in_turn(target, kind, "lock");
+      } else if (!go_past(target, kind)) {
+        take_in_turn(target, kind, "lock");
+      }
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
@@ -156,12 +161,14 @@ struct queued {
       return take_word(held(target), kind);
     }
 
+    /// Takes the word quietly. A rank that waits for it waits until a holder is gone, so its wait has ended,
+    /// and it has been woken, before another rank takes the word.
     [[nodiscard]] bool take_word(cell_type held, lock_kind kind) {
       word seen = 0;
       if (kind == lock_kind::exclusive) {
         // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
         // shared holders are one release sequence.
-        return held.compare_exchange(seen, exclusively_, std::memory_order_acquire);
+        return detail::quietly(held).compare_exchange(seen, exclusively_, std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
       if constexpr (changing_cell<cell_type>) {
@@ -169,7 +176,8 @@ struct queued {
         return !is_exclusive(held.update(joined, std::memory_order_acquire));
       } else {
         do {
-          if (held.compare_exchange(seen, seen + one_shared, std::memory_order_acquire)) [[likely]]
+          if (detail::quietly(held).compare_exchange(seen, seen + one_shared, std::memory_order_acquire))
+              [[likely]]
             return true;
         } while (!is_exclusive(seen));
         return false;

@@ -117,18 +117,11 @@ class element_modes {
   }
   /// Comes when a lock of this part ends and its views are gone: withdraws if a rank has asked for the part.
   /// Else the next lock of the part finds this rank announced.
-  void pause(rank_t target) {
-    if (announced_ == 0) return;
-    entry& mine = entry_of(target);
-    if (!mine.announced) return;
-    mine.users = 0;
-    auto const scope = as_element();
-    // relaxed: a hint. A rank that overlooks it withdraws at the end of a later epoch.
-    if ((cell(target).load(std::memory_order_relaxed) & asked) != 0) withdraw(target, mine);
+  [[gnu::always_inline]] void pause(rank_t target) {
+    if (announced_ != 0) pause_announced(target);
   }
-  void leave_all() {
-    if (announced_ == 0) return;
-    for (rank_t target = 0; target < control_->size(); ++target) leave(target);
+  [[gnu::always_inline]] void leave_all() {
+    if (announced_ != 0) leave_announced();
   }
 
  private:
@@ -147,6 +140,19 @@ class element_modes {
   entry& entry_of(rank_t target) {
     if (entries_.empty()) entries_.resize(static_cast<std::size_t>(control_->size()));
     return entries_[static_cast<std::size_t>(target)];
+  }
+
+  // These two are apart, so that an epoch of a rank that modifies no elements tests one number.
+  void pause_announced(rank_t target) {
+    entry& mine = entries_[static_cast<std::size_t>(target)];
+    if (!mine.announced) return;
+    mine.users = 0;
+    auto const scope = as_element();
+    // relaxed: a hint. A rank that overlooks it withdraws at the end of a later epoch.
+    if ((cell(target).load(std::memory_order_relaxed) & asked) != 0) withdraw(target, mine);
+  }
+  void leave_announced() {
+    for (rank_t target = 0; target < control_->size(); ++target) leave(target);
   }
 
   void announce(rank_t target, entry& mine) {

@@ -21,6 +21,9 @@ class mapped_control {
   /// slow it down.
   static constexpr std::size_t stride = 128;
 
+  // All accesses are inlined, whatever else a program has: a call would have its address in memory, and the
+  // locked instruction would wait for that store.
+
   class slot_type {
    public:
     explicit slot_type(word* at) noexcept : at_(at) {}
@@ -28,10 +31,10 @@ class mapped_control {
     /// Behind the word and its bell, up to the next word.
     static constexpr std::size_t room_bytes = stride - 2 * sizeof(word);
     [[nodiscard]] std::byte* room() const noexcept { return reinterpret_cast<std::byte*>(at_ + 2); }
-    [[nodiscard]] word load(std::memory_order order) const noexcept {
+    [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
-    void store(word value, std::memory_order order) const noexcept {
+    [[gnu::always_inline]] void store(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
       bell::ring_behind(at_);
     }
@@ -41,48 +44,58 @@ class mapped_control {
     word* at_;
   };
 
-  class cell_type : public refuses_store {
+ private:
+  /// `Rings`: each change wakes the ranks that sleep on the word.
+  template <bool Rings>
+  class basic_cell : public refuses_store {
    public:
-    explicit cell_type(word* at) noexcept : at_(at) {}
+    explicit basic_cell(word* at) noexcept : at_(at) {}
     [[nodiscard]] word* address() const noexcept { return at_; }
-    [[nodiscard]] word load(std::memory_order order) const noexcept {
+    /// The same word, whose changes wake nobody: see quiet_cell.
+    [[nodiscard, gnu::always_inline]] basic_cell<false> quietly() const noexcept {
+      return basic_cell<false>(at_);
+    }
+    [[nodiscard, gnu::always_inline]] bool is_slept_on() const noexcept { return bell::is_set_behind(at_); }
+    void wake_sleepers() const noexcept { bell::wake_behind(at_); }
+    [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
-    word fetch_add(word value, std::memory_order order) const noexcept {
+    [[gnu::always_inline]] word fetch_add(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).fetch_add(value, order);
-      bell::ring_behind(at_);
+      ring();
       return before;
     }
-    /// See quiet_cell.
-    word add_quietly(word value, std::memory_order order) const noexcept {
-      return std::atomic_ref(*at_).fetch_add(value, order);
-    }
-    [[nodiscard]] bool is_slept_on() const noexcept { return bell::is_set_behind(at_); }
-    void wake_sleepers() const noexcept { bell::wake_behind(at_); }
-    word fetch_xor(word value, std::memory_order order) const noexcept {
+    [[gnu::always_inline]] word fetch_xor(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).fetch_xor(value, order);
-      bell::ring_behind(at_);
+      ring();
       return before;
     }
-    word exchange(word value, std::memory_order order) const noexcept {
+    [[gnu::always_inline]] word exchange(word value, std::memory_order order) const noexcept {
       word const before = std::atomic_ref(*at_).exchange(value, order);
-      bell::ring_behind(at_);
+      ring();
       return before;
     }
-    bool compare_exchange(word& expected, word desired, std::memory_order order) const noexcept {
-      bool const exchanged = std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order);
-      if (exchanged) bell::ring_behind(at_);
-      return exchanged;
+    [[gnu::always_inline]] bool compare_exchange(word& expected, word desired,
+                                                 std::memory_order order) const noexcept {
+      if (!std::atomic_ref(*at_).compare_exchange_strong(expected, desired, order)) return false;
+      ring();
+      return true;
     }
-    void reset_unshared(word value, std::memory_order order) const noexcept {
+    [[gnu::always_inline]] void reset_unshared(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
-      bell::ring_behind(at_);
+      ring();
     }
 
    private:
     friend mapped_control;
+    [[gnu::always_inline]] void ring() const noexcept {
+      if constexpr (Rings) bell::ring_behind(at_);
+    }
     word* at_;
   };
+
+ public:
+  using cell_type = basic_cell<true>;
 
   static std::uint64_t bytes(rank_t ranks, control_words words) noexcept {
     return static_cast<std::uint64_t>(ranks) * (words.slots + words.cells) * stride;
@@ -177,6 +190,7 @@ class mapped_control {
   std::byte* slots_;   ///< the first slot of rank 0
   std::byte* cells_;
 };
-static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type>);
+static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type> &&
+              quiet_cell<mapped_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -135,10 +135,15 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
 
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind, takes when)
       : base(shared_state, group(&target, 1)),
-        target_(begin_on(target)),
+        target_(checked(target)),
         kind_{kind},
         place_(detail::lock_place(state().lock, target)) {
-    if (State& s = state(); !boundary::is_of_any_side && target == s.rank()) {
+    State& s = state();
+    detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
+    s.deferred->rethrow();
+    if (!s.access_open.begin_lock(target)) [[unlikely]]
+      begin_one_more(s, target);
+    if (!boundary::is_of_any_side && target == s.rank()) {
       typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
       before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     }
@@ -148,19 +153,13 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     try {
       acquire();
     } catch (...) {
-      state().abandon(operation);
+      s.abandon(operation);
       throw;
     }
   }
 
-  /// Checks the call, and enters the lock among the window's open epochs.
-  rank_t begin_on(rank_t target) {
-    State& s = state();
-    s.check_rank(target, operation);
-    detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
-    s.deferred->rethrow();
-    if (!s.access_open.begin_lock(target)) [[unlikely]]
-      begin_one_more(s, target);
+  [[nodiscard]] rank_t checked(rank_t target) const {
+    state().check_rank(target, operation);
     return target;
   }
   // These two are out of line and take the state, which a lock has in a register anyway.
@@ -183,7 +182,6 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
 
   void acquire() {
     State& s = state();
-    detail::only_call const call(s, operation);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
     with_boundary(s, target_, [&](auto& b) { s.lock.lock(place_, kind(), b); });
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <pgas/support/divisor.hpp>
+#include <pgas/support/reciprocal.hpp>
 #include <vector>
 
 #include "support/dealt_table.hpp"
@@ -176,6 +177,34 @@ TEST_CASE(
   }
   check(most);
   static_assert(pgas::detail::divisor(7).quotient(~std::size_t{0}) == ~std::size_t{0} / 7);
+}
+
+TEST_CASE("reciprocal: quotients of all numbers below 2^32 are exact, at each step of the quotient") {
+  auto const check = [](std::size_t divisor) {
+    pgas::detail::reciprocal const r(divisor);
+    std::size_t const most = ~std::uint32_t{0};
+    std::size_t const last = most / divisor * divisor;  // the largest multiple
+    bool right = true;
+    for (std::size_t multiple : {std::size_t{0}, divisor, last / 2 / divisor * divisor, last, most}) {
+      for (std::size_t near = 0; near < 3; ++near) {
+        for (std::size_t const i : {multiple + near, multiple - near}) {
+          if (i <= most) right = right && r.divides(i) && r.quotient(i) == i / divisor;
+          right = right && r.quotient_of_any(i) == i / divisor;
+        }
+      }
+    }
+    CAPTURE(divisor);
+    CHECK(right);
+  };
+  for (std::size_t divisor = 2; divisor <= 5000; ++divisor) check(divisor);
+  for (unsigned bit = 13; bit < 64; ++bit) {
+    for (std::size_t near = 0; near < 5; ++near) {
+      check((std::size_t{1} << bit) + near);
+      check((std::size_t{1} << bit) - near);
+    }
+  }
+  check(~std::size_t{0});
+  CHECK(!pgas::detail::reciprocal::divides(std::size_t{1} << 32U));
 }
 
 TEST_CASE(

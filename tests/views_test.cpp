@@ -148,6 +148,32 @@ TEST_CASE("views: rows in memory are zipped by one index, and rows of two length
                        doctest::Contains("several lengths"), pgas::error);
 }
 
+TEST_CASE("views: the number of a row finds it in boxes of any shape, thin and long ones included") {
+  std::vector<int> memory(5 * 4 * 3 * 2);
+  pgas::box_view<int, 4> const all(memory.data(), {5, 4, 3, 2}, {24, 6, 2, 1});
+  for (std::ptrdiff_t i : {1, 2, 5}) {
+    for (std::ptrdiff_t j : {1, 3, 4}) {
+      for (std::ptrdiff_t k : {1, 2, 3}) {
+        auto const rows = pgas::views::rows(all, pgas::part_box<4>{{}, {i, j, k, 2}});
+        auto step = rows.begin();
+        for (std::ptrdiff_t r = 0; r < i * j * k; ++r, ++step)
+          require_equal(&rows[r][0] - memory.data(), &(*step)[0] - memory.data(), "place of the row");
+        CHECK(step == rows.end());
+      }
+    }
+  }
+  // More rows than 2^32, of which each third is the same memory.
+  std::size_t const steps = std::size_t{1} << 34U;
+  pgas::detail::rows_of_memory<int, 3> const far{memory.data(), {0, 1, 1}, {steps, 3, 1}};
+  pgas::detail::row_finder<3, int> const finder(far.counts, far);
+  for (std::size_t const number :
+       {std::size_t{7}, (std::size_t{1} << 32U) - 1, std::size_t{1} << 32U, 3 * steps - 1}) {
+    finder.with_row(number, [&](int const* row) {
+      require_equal(static_cast<std::size_t>(row - memory.data()), number % 3, "row of many");
+    });
+  }
+}
+
 TEST_CASE("views: rows of boxes are zipped one after the other, and rows of two shapes are refused") {
   everywhere([](auto& team) {
     auto const a = make_array<int>(team, {6, 3, 4, 2}, halo{.width = 1});

@@ -37,13 +37,6 @@ class row_walk {
     return std::apply([&](auto const&... m) { return use(m.first...); }, memories_);
   }
 
-  /// Returns the same of row `number`, counted from this one, which is the first row.
-  template <class Use>
-  [[nodiscard, gnu::always_inline]] auto with_row(std::size_t number, Use const& use) const noexcept {
-    auto const from_first = offsets(number, std::make_index_sequence<N - 1>{});
-    return std::apply([&](auto const&... m) { return use((m.first + from_first(m.pitches))...); }, memories_);
-  }
-
   /// Goes to the next row.
   void next() noexcept {
     ++number_;
@@ -67,20 +60,6 @@ class row_walk {
            rows_of_memory<T, N> const&... m) noexcept
       : memories_(memory<T>{m.first, m.pitches}...), counts_{divisor(counts[d])...}, length_(counts[N - 1]) {}
 
-  template <std::size_t... d>
-  [[nodiscard, gnu::always_inline]] auto offsets(std::size_t number,
-                                                 std::index_sequence<d...> /*but the last*/) const noexcept {
-    std::array<std::ptrdiff_t, N> at{};
-    [[maybe_unused]] auto const split = [&](std::size_t dimension) {
-      bool const is_first = dimension == 0;
-      at[dimension] = static_cast<std::ptrdiff_t>(is_first ? number : counts_[dimension].remainder(number));
-      if (!is_first) number = counts_[dimension].quotient(number);
-    };
-    (split(N - 2 - d), ...);
-    return [at]([[maybe_unused]] std::array<std::ptrdiff_t, N> const& pitches) {
-      return (std::ptrdiff_t{0} + ... + (at[d] * pitches[d]));
-    };
-  }
   template <std::size_t d>
   void step() noexcept {
     move<d>(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/array/row_finder.hpp>
 #include <pgas/array/row_walk.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
@@ -23,7 +24,7 @@ class memory_rows : public ranges::view_facade<memory_rows<N, T...>, ranges::fin
   friend ranges::range_access;
 
   static auto as_row(std::size_t length) noexcept {
-    return [length](auto*... first) {
+    return [length](auto*... first) __attribute__((always_inline)) {
       if constexpr (sizeof...(T) == 1) {
         return ranges::make_subrange(first..., (first + length)...);
       } else {
@@ -57,16 +58,17 @@ class memory_rows : public ranges::view_facade<memory_rows<N, T...>, ranges::fin
 
   std::tuple<rows_of_memory<T, N>...> boxes_{};
   row_walk<N, T...> first_{};  ///< made once, since the division of row numbers needs constants
+  row_finder<N, T...> numbered_{};
 
  public:
   memory_rows() = default;
   /// Views boxes of the same counts.
   explicit memory_rows(rows_of_memory<T, N> const&... boxes) noexcept
-      : boxes_(boxes...), first_(counts(), boxes...) {}
+      : boxes_(boxes...), first_(counts(), boxes...), numbered_(counts(), boxes...) {}
 
   /// Row `number`. A loop over all rows is quicker: it divides by no counts.
-  [[nodiscard]] auto operator[](std::ptrdiff_t number) const noexcept {
-    return first_.with_row(static_cast<std::size_t>(number), as_row(first_.length()));
+  [[nodiscard, gnu::always_inline]] auto operator[](std::ptrdiff_t number) const noexcept {
+    return numbered_.with_row(static_cast<std::size_t>(number), as_row(first_.length()));
   }
   /// The number of rows.
   [[nodiscard]] std::size_t size() const noexcept {

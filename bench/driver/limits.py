@@ -89,7 +89,7 @@ LIMITS = [
      'blocks of 8 to 128 rows, prefetches and stores past the caches, in turns on one memory, five times. The best takes 1.16 to 1.41 '
      'times the copy at 4096 x 4096, and 1.22 to 1.63 into tiles. At 1024 x 1024 it takes 1.5 to 1.9 times where the copy finds its '
      'source in the caches, and 1.03 to 1.18 where it does not. Registers stored straight to their places, without a block in the first '
-     'cache, take 1.5 to 2 times the copy, and stores through the caches 1.5 to 2.6. Experiment, 40 more by hand on two ranks: at '
+     'cache, take 1.5 to 2 times the copy, and stores through the caches 1.5 to 2.6. Experiment, 60 by hand on two ranks in two runs: at '
      '4096 x 4096 our blocks take 1.30 of the copy, 1.86 without their prefetch, and 1.28 where 512 x 512 cells come before the next, so '
      'that each page is entered once: addresses of pages are not the limit. Panels of 64 x 64 to 128 x 128 cells that are loaded while '
      'the one before is stored take 1.46 to 1.81, blocks of other shapes 1.43 to 2.5, and a prefetch into the first cache or two '

@@ -146,9 +146,9 @@ TEST_CASE("async: a rank that opens an epoch beside its progress thread is told 
       [](auto& team) {
         auto w = make_window<int>(team, 1);
         {
-          pgas::progress_thread helper{team};
+          // Its first look may let an epoch pass. A later look would refuse to close such an epoch.
+          pgas::progress_thread helper{team, 1h};
           bool is_refused = false;
-          // The thread may be at work just then, or have no core yet, and lets an epoch pass.
           auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
           while (!is_refused && std::chrono::steady_clock::now() < deadline) {
             try {

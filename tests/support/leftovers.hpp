@@ -20,7 +20,9 @@ class leftovers {
   /// Fails the current case for each such resource that exists now and did not when this object was made.
   void check(std::string const& after) const {
     for (auto const& name : names_in("/dev/shm")) {
-      if (name.find("pgas") != std::string::npos)
+      // Another test's Open MPI names its files after the host, whatever that is called.
+      bool const is_of_mpi = name.starts_with("vader_segment.");
+      if (!is_of_mpi && name.find("pgas") != std::string::npos)
         CHECK_MESSAGE(files_.contains(name), after, ": left /dev/shm/", name);
     }
     CHECK_MESSAGE(names_in("/proc/self/fd").size() == descriptors_, after, ": descriptors");

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,15 +10,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "meeting_place.hpp"
 #include "raw.hpp"
+#include "settings.hpp"
 
 /// Rows that several programs measure in the same way: one program of ours, and one for each library it is
 /// compared with.
@@ -37,88 +33,6 @@
 /// of a line hand-over before and after. The row that began last is the one in which a program crashed or
 /// hangs. tools/bench runs the programs in turns, continues after such a row, and compares.
 namespace bench {
-
-struct settings {
-  double row_seconds = 0.04;       // time of a row, for all its contenders together
-  double sample_seconds = 0.2e-3;  // time of one run, unless one iteration takes longer
-  double seconds = 0;              // no row begins so long after the start; 0: no limit
-  bool quick = false;
-  bool large = false;  // only the rows that need much memory and time
-  int ranks = 2;
-  std::uint64_t keys = 1'000'000;  ///< of a map: a test takes fewer
-  std::string shared;              // a file that all ranks map; empty: memory that forked ranks inherit
-  std::set<std::string> only;      ///< names of rows; empty: all
-  std::set<std::string> skip;      ///< names of rows to leave out
-  std::string after;               ///< begin with the row after this one; empty: with the first
-
-  settings(int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
-      std::string_view const argument = argv[i];
-      auto const value = [&] { return i + 1 < argc ? argv[++i] : throw_usage(argv[0]); };
-      if (argument == "--quick") {
-        quick = true;
-      } else if (argument == "--large") {
-        large = true;
-      } else if (argument == "--row-seconds") {
-        row_seconds = std::atof(value());
-      } else if (argument == "--seconds") {
-        seconds = std::atof(value());
-      } else if (argument == "--ranks") {
-        ranks = std::atoi(value());
-      } else if (argument == "--keys") {
-        keys = std::strtoull(value(), nullptr, 10);
-      } else if (argument == "--shared") {
-        shared = value();
-      } else if (argument == "--only") {
-        only.insert(value());
-      } else if (argument == "--skip") {
-        skip.insert(value());
-      } else if (argument == "--after") {
-        after = value();
-      } else {
-        throw_usage(argv[0]);
-      }
-    }
-  }
-
- private:
-  [[noreturn]] static char const* throw_usage(char const* program) {
-    std::fprintf(stderr,
-                 "usage: %s [--quick] [--large] [--ranks N] [--row-seconds S] [--seconds S] [--keys N] "
-                 "[--shared FILE] [--only ROW]... [--skip ROW]... [--after ROW]\n",
-                 program);
-    std::exit(2);
-  }
-};
-
-/// The words through which the ranks of a meter agree. Without a file it must be made before the ranks are
-/// forked.
-class meeting_place {
- public:
-  static constexpr std::size_t bytes = std::size_t{1} << 16U;
-
-  explicit meeting_place(settings const& s) {
-    int const file = s.shared.empty() ? -1 : ::open(s.shared.c_str(), O_RDWR | O_CREAT, 0600);
-    if (file >= 0 && ::ftruncate(file, bytes) != 0) fail();
-    int const flags = file >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
-    if (file >= 0) ::close(file);
-    if (at == MAP_FAILED) fail();
-    lines_ = raw::lines(static_cast<std::uint64_t*>(at));
-  }
-
-  /// A word alone on its line, zero at first.
-  [[nodiscard]] raw::word_ref at(std::size_t i) const noexcept { return lines_.at(i); }
-  /// Lines for hand-written baselines, not used by the meter.
-  [[nodiscard]] raw::lines free_lines() const noexcept { return lines_.from(16); }
-
- private:
-  [[noreturn]] static void fail() {
-    std::perror("bench: no memory that all ranks share");
-    std::exit(1);
-  }
-  raw::lines lines_;
-};
 
 /// A row's name, the same in each program, and the data to print it.
 struct row_key {

@@ -16,7 +16,7 @@ enum class side {
   origin   ///< private memory, or a piece of the own part, that an operation reads or fills
 };
 
-/// What a program's world has beside a window. To open all of it takes longer than most programs.
+/// The parts of a program's world beside its window. To open all of them takes longer than most programs.
 enum class beside { nothing, signals_and_containers, array };
 
 /// A program whose accesses race, or do not race, by the library's contracts.

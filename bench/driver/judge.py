@@ -41,13 +41,15 @@ def placement_of(sample):
 
 def usual_placement(samples):
     """The placement with the most rounds of ours, each counted twice if there is one of another library for it.
-    Of all samples, if none is ours."""
+    That of no placement, if ours has always moved. Of all samples, if none is ours."""
     ours, others, counts = defaultdict(set), defaultdict(set), defaultdict(int)
     for sample in samples:
         place = placement_of(sample)
         counts[place] += place != 'moved'
         if place != 'moved' and not sample['way']:
             (ours if sample['contender'] == 'pgas' else others)[place].add(sample['round'])
+    if not ours and any(s['contender'] == 'pgas' and not s['way'] for s in samples):
+        return 'moved'
     for place, rounds in ours.items():
         counts[place] += 1000 * (len(rounds) + min(len(rounds), len(others[place])))
     return max(counts, key=counts.get)

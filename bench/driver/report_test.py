@@ -399,6 +399,12 @@ class Deciding(unittest.TestCase):
         row, = judge.judge(moved + [{**sample(4e-9, 'mpich', number=2 * n), 'hand_over': [50e-9, 200e-9]} for n in range(3)])
         self.assertEqual((row['to_raw']['rounds'], row['ahead']), (3, None))
 
+    def test_a_row_of_ranks_that_always_move_tells_its_time_and_its_target(self):
+        moved = [{**s, 'hand_over': [50e-9, 200e-9]} for s in self.placed([1e-9] * 3, [])]
+        row, = judge.judge(moved + [sample(4e-9, 'mpich', number=n) for n in range(3)])
+        self.assertEqual(row['ours']['median'], 1e-9)
+        self.assertIn('raw', words.asked(row))
+
     def test_time_goes_to_the_program_that_may_decide_the_most_in_a_second(self):
         def contest(whole, **other):
             return schedule.Contest('s', suites.Part({}, **other), 2, number=3, rows=10, whole=whole)

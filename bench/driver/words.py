@@ -60,9 +60,9 @@ def ratio(item):
 def asked(row):
     """The row's target in words."""
     words = []
-    if row['target_raw'] and row['raw']:
+    if row['target_raw'] and (row['raw'] or row['to_raw']):
         words.append(f"<= {row['target_raw']:.3g} raw")
-    if row['target_ahead'] and row['peers']:
+    if row['target_ahead'] and (row['peers'] or row['ahead']):
         words.append(f">= {row['target_ahead']:.3g} ahead" if row['target_ahead'] != 1 else 'ahead')
     if row.get('restated'):
         words.append('restated')

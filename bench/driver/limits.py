@@ -99,19 +99,25 @@ LIMITS = [
      'Through the caches it takes 0.80 to 0.94, but not while other ranks copy, too.'),
     (r'own_cells/.*', 'A loop over a pointer, as the compiler makes it.'),
     (r'halo/.*', 'The same halo by `exchange_halo`, which is what a put of each side and a synchronization cost.'),
-    (r'fields/[24] .* by local view', 'The loop over pointers, which the compiler is told not to overlap. Other pointers may reach a part, so '
-     'the compiler compares addresses, and g++ gives up after ten; two fields need 13, and four 54. Experiment: told by an option to '
-     'compare 100, g++ reaches 0.95 of the pointers with two fields in 2-D (1.37 without) and 1.00 with four (1.16). In 3-D rows of 40 cells '
-     'pay for the comparisons: 1.09 (1.22) and 1.35 (1.16). Without vectors a cell of two fields takes 10 loads, of which the core does two '
-     'a cycle: 5 cycles, and 28 instructions, none of which loads a view again. The same local views in for_each_cell, field by field, '
-     'take 79 us instead of 114 in 2-D and 122 instead of 157 in 3-D (pointers: 83 and 130). Staged cells need no other loop: '
-     'the row by view.'),
+    (r'fields/[124] .* by local view', 'The loop over pointers, which the compiler is told not to overlap. Other pointers may reach a part, so '
+     'the compiler compares addresses before each row, and g++ gives up after ten. In 2-D two fields need 13 comparisons, and four 54. '
+     'Rows of a pitch that is known at run time share none. Experiment: told by an option to compare 100, g++ reaches 0.94 of the pointers '
+     'with two fields in 2-D (1.50 without) and 1.04 with four (1.17). In 3-D rows of 40 cells pay for the comparisons: 1.14 with two '
+     'fields (1.32) and 1.41 with four (1.19). With one field in 3-D, g++ compares five times: 1.03 on an idle core, and 1.11 beside a busy '
+     'one. The same views in for_each_cell need no comparison: 1.01 and 1.04. Field by field it takes 79 us instead of 114 in 2-D and 122 '
+     'instead of 157 in 3-D with two fields (pointers: 83 and 130). Staged cells need no other loop: the row by view.'),
     (r'fields/. of 3-D/.* by numbered range-v3 rows', 'The loop over pointers. The rows of eight boxes are found by their numbers for each row of '
      'results, and each number is divided by the rows of a plane. Experiment: the '
      'same rows one after the other, the row by range-v3 rows, take 0.96, 0.90 and 0.74 times as long as pointers with one, two '
-     'and four fields. By their numbers they took 1.86, 1.65 and 1.31 times as long, with a division by 12 instructions and three calls for '
-     'each row. They take 1.26, 1.12 and 0.86 with one multiplication for a division, two for the places, and all of it inlined. So 110 '
-     'instructions are left for eight boxes beside 400 for the 40 cells.'),
+     'and four fields. By their numbers they took 1.34, 1.22 and 0.94 when g++ kept each product as a sum of 128 bits in memory, and each '
+     'row as two pointers. They take 1.26, 1.12 and 0.87 with a multiplication in its place, and one pointer and a length. So 80 '
+     'instructions find eight boxes beside 400 for the 40 cells. Constructors that are inlined save none (1.32), since the boxes stay in memory.'),
+    (r'fields/1 of 3-D/.* by (u\(i, j\)|at\(i, j\)|view|stencil)', 'The loop over pointers: 20 instructions for two cells, as by hand. '
+     'Experiment: the loop of view began 48 bytes behind a line. Moved to a line in the same assembler file, it takes 1.01 in place of '
+     '1.09 of the pointers beside a busy core, and 0.93 in place of 0.94 on an idle one; stencil takes 0.99 in place of 1.09, and 0.98 in place '
+     'of 1.01. The loop of u(i, j) loads a pointer and its end from the stack: 1.01 on an idle core, and 1.08 beside a busy one. '
+     'at(i, j) did so, too, and takes 0.98 (1.02) since it loads no pointer. A loop that keeps no cell in a register for the next, by '
+     '-fno-predictive-commoning, takes 1.01 to 1.08.'),
     (r'heat3d/.*', 'The serial loop over pointers with flags by hand. Experiment: its time is that of the arithmetic. With results that '
      'pass the caches a step takes 204 us in place of 153 at 64^3, and 5.2 ms in place of 5.1 at 192^3. Rows that are 66, 72 or 80 '
      'cells apart, and arrays that lie 64 B to 3 KiB past a page, take 151 to 157 us. At 192^3, parts in huge pages take 0.78 of the time '

@@ -25,14 +25,7 @@ class row_finder {
   /// Returns use(pointers to the first cell of row `number` in each memory).
   template <class Use>
   [[nodiscard, gnu::always_inline]] auto with_row(std::size_t number, Use const& use) const noexcept {
-    if constexpr (N > 2) {
-      if (!reciprocal::divides(number)) [[unlikely]] {
-        return use_row(number, before_rows{}, use,
-                       [](reciprocal const& rows, std::size_t n) { return rows.quotient_of_any(n); });
-      }
-    }
-    return use_row(number, before_rows{}, use,
-                   [](reciprocal const& rows, std::size_t n) { return rows.quotient(n); });
+    return use_row(number, full_dimensions(number, before_rows{}), before_rows{}, use);
   }
 
  private:
@@ -69,10 +62,21 @@ class row_finder {
     return m;
   }
 
-  template <std::size_t... d, class Use, class Divide>
-  [[nodiscard, gnu::always_inline]] auto use_row(std::size_t number, std::index_sequence<d...> /*before*/,
-                                                 Use const& use, Divide const& quotient) const noexcept {
-    std::array<std::ptrdiff_t, N> const full{static_cast<std::ptrdiff_t>(quotient(rows_[d], number))...};
+  /// How often each dimension before the rows is full before row `number`.
+  template <std::size_t... d>
+  [[nodiscard, gnu::always_inline]] std::array<std::ptrdiff_t, N> full_dimensions(
+      [[maybe_unused]] std::size_t number, std::index_sequence<d...> /*before the rows*/) const noexcept {
+    if constexpr (N > 2) {
+      if (!reciprocal::divides(number)) [[unlikely]]
+        return {static_cast<std::ptrdiff_t>(rows_[d].quotient_of_any(number))...};
+    }
+    return {static_cast<std::ptrdiff_t>(rows_[d].quotient(number))...};
+  }
+  template <std::size_t... d, class Use>
+  [[nodiscard, gnu::always_inline]] auto use_row(std::size_t number,
+                                                 std::array<std::ptrdiff_t, N> const& full,
+                                                 std::index_sequence<d...> /*before the rows*/,
+                                                 Use const& use) const noexcept {
     auto const offset = [&](auto const& m) __attribute__((always_inline)) {
       return ((static_cast<std::ptrdiff_t>(number) * m.row) + ... + (full[d] * m.gaps[d]));
     };

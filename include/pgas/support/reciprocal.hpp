@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <pgas/support/expects.hpp>
+#include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -23,6 +24,8 @@ class reciprocal {
   [[nodiscard]] static constexpr bool divides(std::size_t i) noexcept { return i >> 32U == 0; }
   /// Requires divides(i).
   [[nodiscard]] constexpr std::size_t quotient(std::size_t i) const noexcept {
+    // In a loop over numbers g++ would add to a sum of 128 bits in memory, which takes six instructions.
+    if (!std::is_constant_evaluated()) asm("" : "+r"(i));
     return static_cast<std::size_t>((wide{factor_} * i) >> 64U);
   }
   /// The same for any number, by the processor's division.

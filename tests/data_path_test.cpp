@@ -100,6 +100,11 @@ TEST_CASE("copy: rows of every size reach their places, and no byte between them
   }
 }
 
+TEST_CASE("cache_sizes: the third level keeps at least as long a copy as the second") {
+  using namespace pgas::detail;
+  CHECK(kept_in_third_level() >= half_of_second_level());
+}
+
 TEST_CASE("copy_run: a long copy passes the caches, and the next one to the same place does not") {
   std::vector<std::byte> memory(5000);
   auto* const at = memory.data();

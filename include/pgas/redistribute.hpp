@@ -36,10 +36,13 @@ std::size_t all_tiles(Layout const& l) {
 }
 
 /// True if a rank's share of these cells is larger than its caches can keep.
+///
+/// Lines that the third level keeps are stored in 0.6 of the time of stores past the caches. Lines that are
+/// in no cache take 1.05 to 1.2 times as long, and as long together with a loop that reads the result.
 template <class From>
 bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
   return cells.size() * sizeof(typename From::value_type) / static_cast<std::size_t>(from.ranks()) >
-         half_of_second_level();
+         kept_in_third_level();
 }
 
 /// Copies rows of elements from one plain memory to another.

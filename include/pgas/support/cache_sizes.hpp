@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -56,6 +57,13 @@ inline std::size_t share_of_third_level() noexcept {
   std::size_t const size = number_in(system_text("/sys/devices/system/cpu/cpu0/cache/index3/size"));
   std::size_t const cores = bits_in(system_text("/sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_map"));
   return cores == 0 ? 0 : size * kib / cores;
+}
+
+/// The most bytes of a copy that the caches keep together with their source and as much of other data: a
+/// quarter of this core's share of the third level, and at least half of its second level.
+inline std::size_t kept_in_third_level() noexcept {
+  static std::size_t const bytes = std::max(share_of_third_level() / 4, half_of_second_level());
+  return bytes;
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -93,10 +93,19 @@ LIMITS = [
      '4096 x 4096 our blocks take 1.30 of the copy, 1.86 without their prefetch, and 1.28 where 512 x 512 cells come before the next, so '
      'that each page is entered once: addresses of pages are not the limit. Panels of 64 x 64 to 128 x 128 cells that are loaded while '
      'the one before is stored take 1.46 to 1.81, blocks of other shapes 1.43 to 2.5, and a prefetch into the first cache or two '
-     'blocks ahead 1.6. At 1024 x 1024 our blocks take 1.78, and squares stored straight through the caches 1.42 to 1.67.'),
-    (r'redistribute/.*', 'A copy of as many bytes past the caches: each byte is read once and written once. Experiment, one core, 4 MiB into '
-     'tiles of 64 rows of 512 bytes: 1.03 to 1.06 of such a copy, with a prefetch of no, 4 or 8 rows, and tile by tile or row by row. '
-     'Through the caches it takes 0.80 to 0.94, but not while other ranks copy, too.'),
+     'blocks ahead 1.6. At 1024 x 1024 our blocks take 1.78, and squares stored straight through the caches 1.42 to 1.67. '
+     'Experiment in huge pages, by hand on two ranks, 4096 x 4096: loads alone take 0.71 of the copy in sequence, 0.63 from strips of '
+     '8 rows and 1.03 from blocks of 64. Stores alone take 0.35. In the same three runs panels of 32 x 512 that are loaded while the one '
+     'before is stored take 1.22 to 1.32, and our blocks 1.36 to 1.55. Strips of 16 rows, stored from registers, take 1.14 to 1.52 '
+     'where our blocks take 1.35 to 1.67. Experiment in this row, seven runs in turns: such strips in '
+     'place of blocks take 1.85 of the copy for 1.77, and 1.57 into tiles as the blocks do. At 1024 x 1024, nine runs, blocks stored '
+     'through the caches take 423 us for 375, and into tiles 415 for 379. Five runs: strips through the caches take 391 for 380, and '
+     '464 for 377; five others 292 for 367, and 320 for 352.'),
+    (r'redistribute/.*', 'A copy of as many bytes: each byte is read once and written once. Experiment, one core, 4 MiB into '
+     'tiles of 64 rows of 512 bytes: 1.03 to 1.06 of a copy past the caches, with a prefetch of no, 4 or 8 rows, and tile by tile or row '
+     'by row. Experiment, two ranks, parts of 4 MiB in huge pages, nine runs in turns: through the caches a copy takes 200 to 221 us, past '
+     'them 347 to 353. A memcpy takes 199 to 239, and a copy of one run past the caches 334 to 339. Where a sweep of 48 MiB precedes each '
+     'copy, it takes 635 to 760 us through the caches and 535 to 725 past them; a loop that reads the result makes these equal.'),
     (r'own_cells/.*', 'A loop over a pointer, as the compiler makes it.'),
     (r'halo/.*', 'The same halo by `exchange_halo`, which is what a put of each side and a synchronization cost.'),
     (r'fields/[124] .* by local view', 'The loop over pointers, which the compiler is told not to overlap. Other pointers may reach a part, so '

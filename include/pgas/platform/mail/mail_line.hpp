@@ -46,8 +46,8 @@ class mail_line {
     wait_on_all(condition, why);
   }
   /// The same for a message of one rank, to which this rank sends one afterwards. It looks for that rank's
-  /// mail alone at first, about as long as a message takes from core to core: a poll of all mail takes
-  /// longer.
+  /// mail alone at first, about as long as a message and its answer take between cores far apart: a poll of
+  /// all mail takes longer.
   template <std::predicate Condition>
   void exchange(Condition&& condition, rank_t with, waiting_for const& why) {
     if (condition()) return;
@@ -60,7 +60,7 @@ class mail_line {
 
  private:
   static constexpr int brief_looks = 8;  ///< where ranks share cores, and the awaited one may need this core
-  static constexpr int eager_looks = 200;
+  static constexpr int eager_looks = 2000;
   static constexpr int most_messages = 16;  ///< of one rank, before this rank looks for the others' mail
 
   template <class Condition>

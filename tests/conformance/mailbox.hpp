@@ -78,14 +78,16 @@ TEST_CASE("mailbox: messages of all lengths between all ranks arrive once, whole
   });
 }
 
-TEST_CASE("mailbox: words keep their order among other messages, and a look for one sender takes one") {
+TEST_CASE(
+    "mailbox: words of both kinds keep their order among other messages, and a look for one sender takes "
+    "one") {
   with_mailboxes([](auto& b, auto&, [[maybe_unused]] auto& m) {
     if constexpr (pgas::mailbox_of_words<std::remove_cvref_t<decltype(m)>>) {
       constexpr unsigned times = 100;
       auto const ranks = static_cast<std::size_t>(b.size());
       auto const is_word = [](unsigned i) { return i % 5 != 2; };
       auto const text = [&](rank_t from, rank_t to, unsigned i) -> pgas::word {
-        return i % 7 == 3 ? m.most_word : static_cast<pgas::word>(1000 * from + to) * 1000 + i;
+        return i % 7 == 3 ? m.most_word : (static_cast<pgas::word>(10 * from + to) * 1000 + i) % m.most_word;
       };
       std::vector<unsigned> sent(ranks);
       std::vector<unsigned> received(ranks);
@@ -111,8 +113,9 @@ TEST_CASE("mailbox: words keep their order among other messages, and a look for 
           m.will_send(other);
           for (bool has_room = true; has_room && sent[o] < times; sent[o] += has_room ? 1 : 0) {
             pgas::word const w = text(b.rank(), other, sent[o]);
-            has_room = is_word(sent[o]) ? m.try_send_word(other, w)
-                                        : m.try_send(other, std::as_bytes(std::span(&w, 1)));
+            has_room = !is_word(sent[o])  ? m.try_send(other, std::as_bytes(std::span(&w, 1)))
+                       : sent[o] % 3 == 0 ? m.try_send_word(other, w)
+                                          : m.try_send_close_word(other, w);
           }
           unsigned const before = received[o];
           if (turn % 4 != 3)

@@ -41,16 +41,20 @@ concept mailbox =
 
 /// A mailbox in whose memory a small word is a message of a single store.
 ///
-/// `try_send_word(to, w)` is try_send of a word of at most `most_word`, in order with the other messages. A
-/// handler of this mailbox takes (from, w) for these messages, too. `poll_from(from, looks, handler)` looks
-/// so many times for a message of one sender, handles at most one, and returns whether there was one. It
-/// looks at no later message: the sender may have that one's line already. `will_send(to)` says that the wait
-/// which comes now ends with a message to `to`, whose line then comes meanwhile.
+/// `try_send_word(to, w)` is try_send of a word of at most `most_word`, in order with the other messages.
+/// `try_send_close_word(to, w)` is the same for a word that often follows another one at once, as a request
+/// follows the release before it. Such words lie in one line, so that they come together. A receiver that
+/// looks for one has the line of the next. Hence will_send below serves the other words only. A handler of
+/// this mailbox takes (from, w) for these messages, too. `poll_from(from, looks, handler)` looks so many
+/// times for a message of one sender, handles at most one, and returns whether there was one. It looks at no
+/// later message: the sender may have that one's line already. `will_send(to)` says that the wait which comes
+/// now ends with a message to `to`, whose line then comes meanwhile.
 template <class M>
 concept mailbox_of_words =
     mailbox<M> && requires(M& m, rank_t rank, word w, void (*handler)(rank_t, bytes_in)) {
       { M::most_word } -> std::convertible_to<word>;
       { m.try_send_word(rank, w) } -> std::same_as<bool>;
+      { m.try_send_close_word(rank, w) } -> std::same_as<bool>;
       { m.poll_from(rank, 1, handler) } -> std::same_as<bool>;
       { m.will_send(rank) } noexcept;
     };
@@ -59,6 +63,7 @@ concept mailbox_of_words =
 struct message_receiver {
   void (*receive)(void* state, rank_t from, word message) = nullptr;  ///< may send, must not wait
   void* state = nullptr;
+  bool is_close = false;  ///< its words often follow each other at once: see mailbox_of_words
 };
 
 /// A post office sorts the messages of one mailbox to the protocols of a window. A message is one word.

@@ -24,9 +24,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// of its own. Both counts only grow, and sent - taken lies in [0, capacity]. Differs: places are freed by a
 /// count, not by an empty mark, so the receiver stores to no line of a message. A short message is one line,
 /// which moves once; the sender reads `taken` only when the ring seems full. A word lies in the mark itself:
-/// a receiver that looks all the time may take the line between two stores to it. A message, or room that
-/// comes back, rings the bell of the rank that may sleep until then. Memory: ranks * ranks rings of 16
-/// messages, and a bell for each rank; a private word for each rank.
+/// a receiver that looks all the time may take the line between two stores to it. A close word is a mark in
+/// one of two lines that only have such marks, at the same place of the ring. The receiver looks at both
+/// marks of a place, and the sender stores one of them. A message, or room that comes back, rings the bell of
+/// the rank that may sleep until then. Memory: ranks * ranks rings of 16 messages, and a bell for each rank;
+/// a private word for each rank.
 class mapped_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -63,15 +65,22 @@ class mapped_mailbox {
   }
 
   /// See mailbox_of_words.
-  static constexpr word most_word = (word{1} << 48U) - 1;
+  static constexpr word most_word = (word{1} << 16U) - 1;
   [[nodiscard]] bool try_send_word(rank_t to, word w) {
     return try_mark(to, [w](entry&) { return w << length_bits | is_word; });
+  }
+  [[nodiscard]] bool try_send_close_word(rank_t to, word w) {
+    return try_store(to, [w](ring& r, word sent) {
+      // release: pairs with the acquire in take; carries what this rank did before.
+      std::atomic_ref(r.words[sent % capacity])
+          .store(round_of(sent) << text_bits | w, std::memory_order_release);
+    });
   }
   void will_send(rank_t to) noexcept {
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
-    // acquire: as in try_mark. Not there: the wait that comes now hides the time of the look.
+    // acquire: as in try_store. Not there: the wait that comes now hides the time of the look.
     if (sent - known >= capacity - 2) known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
     prefetch_to_write(&r.entries[sent % capacity].mark);
     prefetch_to_write(&at(ranks_.self(), to).taken);  // `to` may have looked at it
@@ -107,19 +116,20 @@ class mapped_mailbox {
  private:
   static constexpr std::size_t capacity = 16;
 
-  // A mark has, from its lowest bits: the round of the ring in which its message came, never 0; the length of
-  // the message, or `is_word`; and that word. Between two rounds the receiver takes the message of the first,
-  // so it tells a new mark from the last one by the lowest bit of the round.
-  static constexpr unsigned round_bits = 8;
+  // A mark has, from its lowest bits: the length of the message, or `is_word`; that word; and the round of
+  // the ring in which its message came, never 0. A close word has the word and the round. A round differs
+  // from those of all older marks of its place until a rank has sent 16 trillion messages to another.
   static constexpr unsigned length_bits = 8;
-  static constexpr word round_mask = (word{1} << round_bits) - 1;
+  static constexpr unsigned text_bits = 16;
+  static constexpr unsigned round_bits = 64 - length_bits - text_bits;
   static constexpr word length_mask = (word{1} << length_bits) - 1;
+  static constexpr word text_mask = (word{1} << text_bits) - 1;
   static constexpr word is_word = length_mask;
   static_assert(max_message_bytes < is_word);
 
-  /// The round of a ring's message number `i`. The highest bit is always set.
+  /// The round of a ring's message number `i`.
   static constexpr word round_of(word i) noexcept {
-    return (i / capacity | word{1} << (round_bits - 1)) & round_mask;
+    return (i / capacity + 1) & ((word{1} << round_bits) - 1);
   }
 
   struct alignas(64) entry {
@@ -129,6 +139,7 @@ class mapped_mailbox {
   struct ring {
     alignas(128) word sent;
     alignas(128) word taken;
+    alignas(128) word words[capacity];
     alignas(128) entry entries[capacity];
   };
 
@@ -136,9 +147,9 @@ class mapped_mailbox {
     std::uint32_t bell;
   };
 
-  /// Sends unless the ring is full: fill(place) returns the mark above its round.
-  template <class Fill>
-  [[nodiscard, gnu::always_inline]] bool try_mark(rank_t to, Fill&& fill) {
+  /// Sends unless the ring is full: store(ring, number) stores the message of that number, and its mark.
+  template <class Store>
+  [[nodiscard, gnu::always_inline]] bool try_store(rank_t to, Store&& store) {
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
@@ -147,39 +158,56 @@ class mapped_mailbox {
       known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
       if (sent - known == capacity) return false;
     }
-    entry& e = r.entries[sent % capacity];
-    word const text = fill(e);
     std::atomic_ref(r.sent).store(sent + 1, std::memory_order_relaxed);  // nobody else reads it
-    // release: pairs with the acquire in take; carries the message.
-    std::atomic_ref(e.mark).store(text << round_bits | round_of(sent), std::memory_order_release);
+    store(r, sent);
     bell::ring(bell_of(to));
     return true;
+  }
+  /// The same for a message in an entry: fill(place) returns the mark below its round.
+  template <class Fill>
+  [[nodiscard, gnu::always_inline]] bool try_mark(rank_t to, Fill&& fill) {
+    return try_store(to, [&fill](ring& r, word sent) {
+      entry& e = r.entries[sent % capacity];
+      word const text = fill(e);
+      // release: pairs with the acquire in take; carries the message.
+      std::atomic_ref(e.mark).store(round_of(sent) << (length_bits + text_bits) | text,
+                                    std::memory_order_release);
+    });
   }
   /// Handles the next message of a ring, if one of so many looks finds it.
   template <class Handler>
   [[nodiscard, gnu::always_inline]] bool take(ring& r, rank_t from, int looks, Handler& handler) {
     word const taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
     entry& e = r.entries[taken % capacity];
-    word mark = 0;
-    do {
-      if (looks-- <= 0) return false;
+    word const round = round_of(taken);
+    for (;; --looks) {
+      if (looks <= 0) return false;
+      // acquire: pairs with the release in try_send_close_word.
+      word const close = std::atomic_ref(r.words[taken % capacity]).load(std::memory_order_acquire);
+      if (close >> text_bits == round) {
+        give(from, close & text_mask, handler);
+        break;
+      }
       // acquire: pairs with the release in try_mark; carries the message.
-      mark = std::atomic_ref(e.mark).load(std::memory_order_acquire);
-    } while ((mark & round_mask) != round_of(taken));
-    word const length = mark >> round_bits & length_mask;
-    if constexpr (std::invocable<Handler&, rank_t, word>) {
+      word const mark = std::atomic_ref(e.mark).load(std::memory_order_acquire);
+      if (mark >> (length_bits + text_bits) != round) continue;
+      word const length = mark & length_mask;
       if (length == is_word) {
-        handler(from, mark >> (round_bits + length_bits));
+        give(from, mark >> length_bits & text_mask, handler);
       } else {
         handler(from, bytes_in(e.data, length));
       }
-    } else {
-      handler(from, bytes_in(e.data, length));
+      break;
     }
-    // release: pairs with the acquire in try_mark and will_send.
+    // release: pairs with the acquire in try_store and will_send.
     std::atomic_ref(r.taken).store(taken + 1, std::memory_order_release);
     bell::ring(bell_of(from));
     return true;
+  }
+  /// Gives a word to a handler of words. Others get none.
+  template <class Handler>
+  static void give(rank_t from, word text, Handler& handler) {
+    if constexpr (std::invocable<Handler&, rank_t, word>) handler(from, text);
   }
 
   [[nodiscard]] std::uint32_t* bell_of(rank_t rank) const noexcept { return &bells_[rank].bell; }

@@ -104,8 +104,11 @@ class mail_office {
 
   [[nodiscard]] bool try_mail(rank_t to, letter one) {
     if constexpr (mailbox_of_words<Mailbox>) {
-      if (one.line < lines_in_words && one.message <= Mailbox::most_word >> line_bits)
-        return mailbox_.try_send_word(to, one.message << line_bits | one.line);
+      if (one.line < lines_in_words && one.message <= Mailbox::most_word >> line_bits) {
+        word const text = one.message << line_bits | one.line;
+        return lines_[one.line].is_close ? mailbox_.try_send_close_word(to, text)
+                                         : mailbox_.try_send_word(to, text);
+      }
     }
     return mailbox_.try_send(to, std::as_bytes(std::span(&one, 1)));
   }

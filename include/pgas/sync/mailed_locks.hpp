@@ -48,7 +48,7 @@ struct mailed_locks {
     on(Control& control, control_words first)
         : self_(control.rank()),
           others_(static_cast<std::size_t>(control.size())),
-          line_(control, first, *this) {
+          line_(control, first, *this, true) {
       std::iota(others_.begin(), others_.end(), rank_t{0});
       others_.erase(others_.begin() + self_);
     }
@@ -96,9 +96,12 @@ struct mailed_locks {
           holders_ = holders_ == alone ? 0 : holders_ - 1;
           break;
         case wants_shared:
-        case wants_exclusive:
-          queue_.push_back({from, what == wants_exclusive});
-          break;
+        case wants_exclusive: {
+          bool const exclusively = what == wants_exclusive;
+          // The first of the queue may not hold the part yet, so nor may a request behind it.
+          if (!queue_.empty() || !may_hold(exclusively)) return queue_.push_back({from, exclusively});
+          return let_in(from, exclusively);
+        }
         default: {
           bool const exclusively = what == tries_exclusive;
           if (!queue_.empty() || !may_hold(exclusively)) return reply(from, no);

@@ -17,14 +17,16 @@ class mail_line {
   static constexpr control_words words(rank_t) noexcept { return {.slots = 1, .cells = 0}; }
 
   /// Calls state.receive(from, message) for each message. It may `answer`; it must not wait.
+  /// `is_close`: see mailbox_of_words.
   template <class State>
-  mail_line(Control& control, control_words first, State& state)
+  mail_line(Control& control, control_words first, State& state, bool is_close = false)
       : control_(&control),
         looks_(most_at_once(control) < control.size() ? brief_looks : eager_looks),
         first_(first.slots),
         line_(control.office().open(
             {[](void* s, rank_t from, word message) { static_cast<State*>(s)->receive(from, message); },
-             &state})) {}
+             &state, is_close})),
+        is_close_(is_close) {}
   mail_line(mail_line const&) = delete;
   mail_line& operator=(mail_line const&) = delete;
   ~mail_line() { control_->office().close(line_); }
@@ -51,7 +53,7 @@ class mail_line {
   template <std::predicate Condition>
   void exchange(Condition&& condition, rank_t with, waiting_for const& why) {
     if (condition()) return;
-    control_->office().will_send(with);
+    if (!is_close_) control_->office().will_send(with);
     for (int messages = 0; messages < most_messages && control_->office().expect(with, looks_); ++messages) {
       if (condition()) return;
     }
@@ -80,6 +82,7 @@ class mail_line {
   int looks_;
   std::size_t first_;
   std::size_t line_;
+  bool is_close_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -30,6 +30,7 @@ class checked_mailbox : public Inner {
   }
   // Words go as other messages do, so that they carry what their sender knows.
   bool try_send_word(rank_t, word) = delete;
+  bool try_send_close_word(rank_t, word) = delete;
 
  private:
   [[nodiscard]] checking::memory::locked_clock clock(rank_t from, rank_t to) const {

@@ -53,8 +53,7 @@ class small_group {
 template <class State>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_twice(State const& s, rank_t twice,
                                                          std::string_view operation) {
-  throw error(errc::invalid_argument, s.job_rank(), operation,
-              "rank " + std::to_string(twice) + " is in the group twice");
+  throw_error(errc::invalid_argument, s.job_rank(), operation, {"rank ", twice, " is in the group twice"});
 }
 
 /// Throws if a rank is in a large group twice.
@@ -188,9 +187,9 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   }
 
   [[noreturn]] void throw_outside(std::string_view what, rank_t target) const {
-    throw error(errc::outside_group, state().job_rank(), what,
-                "rank " + std::to_string(target) +
-                    " is not in the group of this access epoch, or has been completed");
+    detail::throw_error(
+        errc::outside_group, state().job_rank(), what,
+        {"rank ", target, " is not in the group of this access epoch, or has been completed"});
   }
 
   void finish() {

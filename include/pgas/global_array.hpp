@@ -241,20 +241,22 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   detail::agree_on_array(team, extents, text, operation);
   rank_t const self = team.state()->backend.world_rank(team.rank());
   if (auto const wrong = rule.error_for(extents, team.size())) {
-    throw error(errc::invalid_argument, self, operation, "no array of " + text + " can be made: " + *wrong);
+    detail::throw_error(errc::invalid_argument, self, operation,
+                        {"no array of ", text, " can be made: ", *wrong});
   }
   if constexpr (!box_layout<layout_type>) {
-    PGAS_EXPECTS(
-        light, !around.any(),
-        throw error(errc::invalid_argument, self, operation,
-                    "no array of " + text +
-                        " can be made: the cells of a rank are no box, so there are no ghost cells around "
-                        "them; take a layout in which each rank owns one box"));
+    PGAS_EXPECTS(light, !around.any(),
+                 detail::throw_error(
+                     errc::invalid_argument, self, operation,
+                     {"no array of ", text,
+                      " can be made: the cells of a rank are no box, so there are no ghost cells around "
+                      "them; take a layout in which each rank owns one box"}));
   }
   array_shape<N, layout_type> const shape(extents, around, team.size(), rule, sizeof(T));
   if (shape.overflows(sizeof(T))) {
-    throw error(errc::no_space, self, operation,
-                "an array of " + text + " has more bytes than there are addresses; take smaller extents");
+    detail::throw_error(
+        errc::no_space, self, operation,
+        {"an array of ", text, " has more bytes than there are addresses; take smaller extents"});
   }
   using array_type = global_array<T, N, layout_type, Backend, Coherence, Protocols>;
   return detail::join_window<array_type>(

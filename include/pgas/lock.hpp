@@ -122,10 +122,10 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   }
   /// Throws errc::wrong_order if `rank` is not the target.
   void check_target(std::string_view what, rank_t rank) const {
-    PGAS_EXPECTS(light, rank == target_,
-                 throw error(errc::wrong_order, state().job_rank(), what,
-                             "this lock is on rank " + std::to_string(target_) + "'s part, not on rank " +
-                                 std::to_string(rank) + "'s"));
+    PGAS_EXPECTS(
+        light, rank == target_,
+        detail::throw_error(errc::wrong_order, state().job_rank(), what,
+                            {"this lock is on rank ", target_, "'s part, not on rank ", rank, "'s"}));
   }
 
  private:

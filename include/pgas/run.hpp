@@ -44,9 +44,9 @@ std::optional<rank_t> ranks_from_launcher(std::optional<rank_t> asked) {
   if constexpr (requires { Backend::launched_ranks(); }) {
     std::optional<rank_t> const there = Backend::launched_ranks();
     if (there && asked && *asked != *there) {
-      throw error(errc::mismatch, -1,
-                  text_of({"run: the program asks for ", *asked, " ranks, but the launcher has started ",
-                           *there, "; ask for no number, or for the same one"}));
+      throw_error(errc::mismatch, -1,
+                  {"run: the program asks for ", *asked, " ranks, but the launcher has started ", *there,
+                   "; ask for no number, or for the same one"});
     }
     return there;
   } else {
@@ -64,14 +64,13 @@ rank_t decide_ranks(std::optional<rank_t> asked) {
   bool const launched = rank.given();
   if (launched) static_cast<void>(rank.whole("a rank's number", 0, 999'999));
   if (given && launched && asked && *asked != *given) {
-    throw error(errc::mismatch, -1,
-                text_of({"run: the program asks for ", *asked, " ranks, but the launcher has started ",
-                         *given, "; ask for no number, or for the same one"}));
+    throw_error(errc::mismatch, -1,
+                {"run: the program asks for ", *asked, " ranks, but the launcher has started ", *given,
+                 "; ask for no number, or for the same one"});
   }
   if (asked && !(given && launched)) {
     if (*asked < 1)
-      throw error(errc::invalid_argument, -1,
-                  text_of({"run: ", *asked, " ranks asked for; a job has at least one"}));
+      throw_error(errc::invalid_argument, -1, {"run: ", *asked, " ranks asked for; a job has at least one"});
     return *asked;
   }
   rank_t const ranks = given.value_or(std::max(2, available_cores()));
@@ -109,10 +108,9 @@ inline void flush_output() {
   bool const written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   int const why = errno;
   if (written || ::fcntl(STDOUT_FILENO, F_GETFD) < 0) return;
-  throw error(errc::bad_file, -1,
-              std::string("run: standard output cannot be written") +
-                  (why != 0 ? std::string(": ") + std::strerror(why) : std::string()) +
-                  "; make room where the output goes");
+  throw_error(errc::bad_file, -1,
+              {"run: standard output cannot be written", why != 0 ? ": " : "",
+               why != 0 ? std::strerror(why) : "", "; make room where the output goes"});
 }
 
 /// A rank's body, which leaves the bytes of its result in the second argument. The std::function is a call

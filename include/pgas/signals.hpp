@@ -6,6 +6,7 @@
 #include <memory>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
@@ -181,9 +182,9 @@ class signals {
   [[nodiscard]] auto skip(std::span<signal_from const> all, Mask const& mask,
                           std::string_view operation) const {
     PGAS_EXPECTS(light, std::size(mask) == all.size(),
-                 throw error(errc::invalid_argument, window_->job_rank(), operation,
-                             "the mask has " + std::to_string(std::size(mask)) + " entries for a list of " +
-                                 std::to_string(all.size()) + "; give it one for each signal"));
+                 detail::throw_error(errc::invalid_argument, window_->job_rank(), operation,
+                                     {"the mask has ", std::size(mask), " entries for a list of ", all.size(),
+                                      "; give it one for each signal"}));
     return [&mask](std::size_t i) { return static_cast<bool>(mask[i]); };
   }
   template <class Skipped>
@@ -222,8 +223,8 @@ class signals {
   void check(rank_t rank, std::size_t tag, std::string_view operation) const {
     window_->check_rank(rank, operation);
     PGAS_EXPECTS(light, tag < tags(),
-                 throw error(errc::out_of_range, window_->job_rank(), operation,
-                             "tag " + std::to_string(tag) + " of " + std::to_string(tags())));
+                 detail::throw_error(errc::out_of_range, window_->job_rank(), operation,
+                                     {"tag ", tag, " of ", tags()}));
   }
   void check_same(open_epoch auto const& epoch) const {
     epoch.check_open("signal");
@@ -263,9 +264,8 @@ template <class Window>
   shake.require_same(tags, "tags");
   std::size_t const most = counts::most_slots / static_cast<std::size_t>(s.ranks());
   if (tags == 0 || tags > most) {
-    shake.refuse(errc::invalid_argument, std::to_string(tags) + " tags; between " +
-                                             std::to_string(s.ranks()) + " ranks there can be 1 to " +
-                                             std::to_string(most));
+    shake.refuse(errc::invalid_argument,
+                 detail::text_of({tags, " tags; between ", s.ranks(), " ranks there can be 1 to ", most}));
   }
   auto control = shake.attach(
       [&] { return members.backend.reserve_control(words); },

@@ -51,14 +51,14 @@ void settle_reach(Team const& team, Window const& w, reach how) {
     worst = met;
   });
   if (worst.is_there() && worst.rank == who) {
-    throw error(errc::invalid_argument, self, operation, own.describe(who, worst));
+    throw_error(errc::invalid_argument, self, operation, {own.describe(who, worst)});
   }
   if (worst.is_there() && how == reach::in_place) {
-    throw error(
+    throw_error(
         errc::unsupported, self, operation,
-        own.describe(who, worst) +
-            "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
-            "let make_window allocate the memory, or ask for reach::in_place_or_copies");
+        {own.describe(who, worst),
+         "; allow processes of one user to trace each other (ptrace_scope of Yama, a container's filter), "
+         "let make_window allocate the memory, or ask for reach::in_place_or_copies"});
   }
   if (!worst.is_there() && how != reach::copies) return;
   handshake shake(members, operation);

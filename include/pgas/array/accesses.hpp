@@ -335,10 +335,10 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   }
   void check_transfer(std::string_view operation, box_type const& at, std::size_t values) const {
     check_box(operation, at);
-    PGAS_EXPECTS(light, values == at.size(),
-                 throw error(errc::invalid_argument, job_rank(), operation,
-                             std::to_string(values) + " values given for " + std::to_string(at.size()) +
-                                 " cells; give one value for each cell"));
+    PGAS_EXPECTS(
+        light, values == at.size(),
+        throw_error(errc::invalid_argument, job_rank(), operation,
+                    {values, " values given for ", at.size(), " cells; give one value for each cell"}));
     check_owners(operation, [&](auto const& use) {
       for_each_tile(layout(), at, [&](auto const& in, box_type const&) { use(in.owner, in.offset); });
     });
@@ -366,9 +366,9 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   }
   void check_before(std::string_view operation, std::size_t before, std::size_t values) const {
     PGAS_EXPECTS(light, before == values,
-                 throw error(errc::invalid_argument, job_rank(), operation,
-                             "room for " + std::to_string(before) + " values given for " +
-                                 std::to_string(values) + " cells; give room for one value of each cell"));
+                 throw_error(errc::invalid_argument, job_rank(), operation,
+                             {"room for ", before, " values given for ", values,
+                              " cells; give room for one value of each cell"}));
   }
   /// Throws before any cell is touched if the epoch is open to some ranks only, and not to each of these
   /// owners. An epoch that is open to all ranks has nothing to check.

@@ -71,13 +71,13 @@ std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const
   std::string edges;
   for (std::size_t d = 0; d < N; ++d) {
     halo const& h = around[d];
-    widths += (d == 0 ? "" : " x ") + std::to_string(h.width);
-    if (h.after != h.width) widths += "+" + std::to_string(h.after);
+    append_text(widths, {d == 0 ? "" : " x ", h.width});
+    if (h.after != h.width) append_text(widths, {"+", h.after});
     edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
   }
   if (!around.corners()) edges += " without corners";
-  std::string text = joined(extents, " x ") + " with halo " + widths + edges;
-  if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) text += ", " + rule.describe();
+  std::string text = text_of({joined(extents, " x "), " with halo ", widths, edges});
+  if (!std::is_same_v<Layout, by_rows<N>> || rule != Layout{}) append_text(text, {", ", rule.describe()});
   return text;
 }
 
@@ -114,9 +114,9 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
     of_first = text_of({first.dimensions, " dimensions"});
     of_other = text_of({other.dimensions, " dimensions"});
   }
-  throw error(errc::mismatch, members.backend.world_rank(team.rank()), operation,
-              text_of({"rank ", differs, " makes an array of ", of_other, ", rank 0 one of ", of_first,
-                       "; all must make the same"}));
+  throw_error(errc::mismatch, members.backend.world_rank(team.rank()), operation,
+              {"rank ", differs, " makes an array of ", of_other, ", rank 0 one of ", of_first,
+               "; all must make the same"});
 }
 
 }  // namespace detail

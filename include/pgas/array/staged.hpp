@@ -204,11 +204,10 @@ class staged_array {
       auto const after = copies_own_cells ? 0 : static_cast<std::ptrdiff_t>(around_.after[d]);
       auto const own = static_cast<std::ptrdiff_t>(own_[d]);
       if (index[d] >= -before && index[d] < own + after) continue;
-      throw error(errc::out_of_range, window_.state().job_rank(), "stage",
-                  "index " + std::to_string(index[d]) + " of dimension " + std::to_string(d) +
-                      " is neither an own cell, 0 to " + std::to_string(own - 1) +
-                      ", nor one of the ghost cells, " + std::to_string(before) + " before and " +
-                      std::to_string(after) + " after them; make the array with a wider halo");
+      throw_error(errc::out_of_range, window_.state().job_rank(), "stage",
+                  {"index ", index[d], " of dimension ", d, " is neither an own cell, 0 to ", own - 1,
+                   ", nor one of the ghost cells, ", before, " before and ", after,
+                   " after them; make the array with a wider halo"});
     }
   }
 

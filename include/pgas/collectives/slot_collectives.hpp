@@ -250,17 +250,17 @@ class slot_collectives {
           " calls it with another operation or with elements of another kind; all ranks of a team must fold "
           "in the same way";
       rank_t const self = backend_->world_rank(control_->rank());
-      throw error(errc::mismatch, self, operation,
-                  detail::text_of({"rank ", self, " calls ", mine.text(true), " while rank ",
-                                   backend_->world_rank(rank), difference}));
+      detail::throw_error(errc::mismatch, self, operation,
+                          {"rank ", self, " calls ", mine.text(true), " while rank ",
+                           backend_->world_rank(rank), difference});
     }
     rank_t const self = backend_->world_rank(control_->rank());
-    throw error(errc::mismatch, self, operation,
-                detail::text_of(
-                    {"rank ", self, " calls ", mine.text(in_full), " while rank ", backend_->world_rank(rank),
-                     " calls ", other.text(in_full),
-                     (in_full ? "; all ranks of a team must give values of one size and name the same root"
-                              : "; all ranks of a team must call the same collectives in the same order")}));
+    detail::throw_error(
+        errc::mismatch, self, operation,
+        {"rank ", self, " calls ", mine.text(in_full), " while rank ", backend_->world_rank(rank), " calls ",
+         other.text(in_full),
+         (in_full ? "; all ranks of a team must give values of one size and name the same root"
+                  : "; all ranks of a team must call the same collectives in the same order")});
   }
 
   template <class T, class Read>

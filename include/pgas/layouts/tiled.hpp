@@ -5,6 +5,7 @@
 #include <numeric>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/grid.hpp>
 #include <tuple>
 #include <type_traits>
@@ -93,18 +94,20 @@ class tiled {
       if constexpr (requires { one.error_for(extents[d], ranks); })
         mine = one.error_for(extents[d], places.extent(d));
       if (detail::is_undivided<std::tuple_element_t<d, std::tuple<D...>>>() && places.extent(d) != 1) {
-        mine = "it is undivided, but the grid of " + places.describe() + " divides it";
+        mine = detail::text_of({"it is undivided, but the grid of ", places.describe(), " divides it"});
       }
-      if (!found && mine) found = "dimension " + std::to_string(d) + ": " + *mine;
+      if (!found && mine) found = detail::text_of({"dimension ", d(), ": ", *mine});
     });
     return found;
   }
   [[nodiscard]] std::string describe() const {
     std::string text;
-    with_each([&](auto d) { text += (text.empty() ? "tiled(" : ", ") + std::get<d>(each_).describe(); });
+    with_each([&](auto d) {
+      detail::append_text(text, {text.empty() ? "tiled(" : ", ", std::get<d>(each_).describe()});
+    });
     text += ")";
-    if (asked_ != grid<dimensions>{}) text += " on " + asked_.describe();
-    if (line_bytes_ != 0) text += " padded to " + std::to_string(line_bytes_);
+    if (asked_ != grid<dimensions>{}) detail::append_text(text, {" on ", asked_.describe()});
+    if (line_bytes_ != 0) detail::append_text(text, {" padded to ", line_bytes_});
     return text;
   }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <pgas/support/in_quotes.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
@@ -38,8 +39,9 @@ class setting {
     std::uint64_t value = 0;
     auto const [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     if (wrong != std::errc{} || end != digits.data() + digits.size() || value < least || value > most) {
-      refuse(between(what, std::to_string(least),
-                     most == std::numeric_limits<std::uint64_t>::max() ? "" : std::to_string(most)));
+      bool const has_most = most != std::numeric_limits<std::uint64_t>::max();
+      refuse(has_most ? text_of({what, " from ", least, " to ", most})
+                      : text_of({what, " from ", least, " on"}));
     }
     return value;
   }
@@ -51,7 +53,7 @@ class setting {
     auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
     if (wrong != std::errc{} || end != text_.data() + text_.size() || !(value >= 0) ||
         value > static_cast<double>(most)) {
-      refuse(between("a number of seconds", "0", std::to_string(most)));
+      refuse(text_of({"a number of seconds from 0 to ", most}));
     }
     return value;
   }
@@ -78,19 +80,10 @@ class setting {
 
   /// Throws the message.
   [[noreturn]] void refuse(std::string_view allowed) const {
-    std::string sentence(name_);
-    sentence.append(" takes ").append(allowed).append(", not ").append(in_quotes(text_));
-    throw error(errc::invalid_argument, -1, sentence);
+    throw_error(errc::invalid_argument, -1, {name_, " takes ", allowed, ", not ", in_quotes(text_)});
   }
 
  private:
-  static std::string between(std::string_view what, std::string_view least, std::string_view most) {
-    std::string text(what);
-    text.append(" from ").append(least);
-    if (most.empty()) return text.append(" on");
-    return text.append(" to ").append(most);
-  }
-
   std::string name_;
   std::string text_;
 };

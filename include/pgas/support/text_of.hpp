@@ -40,11 +40,16 @@ class text_piece {
   bool is_negative_ = false;
 };
 
+/// Appends texts and numbers to a message.
+[[gnu::noinline]] inline void append_text(std::string& all, std::initializer_list<text_piece> pieces) {
+  for (text_piece const& piece : pieces) piece.append_to(all);
+}
+
 /// Joins texts and numbers: text_of({"rank ", rank, " left"}). A chain of `+` would compile to a temporary
 /// string, and the code that destroys it, for each of its links.
 [[gnu::noinline]] inline std::string text_of(std::initializer_list<text_piece> pieces) {
   std::string all;
-  for (text_piece const& piece : pieces) piece.append_to(all);
+  append_text(all, pieces);
   return all;
 }
 

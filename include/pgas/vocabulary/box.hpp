@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/text_of.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -50,7 +51,7 @@ namespace detail {
 template <class Numbers>
 std::string joined(Numbers const& numbers, char const* between) {
   std::string text;
-  for (auto const& number : numbers) text += (text.empty() ? "" : between) + std::to_string(number);
+  for (auto const& number : numbers) append_text(text, {text.empty() ? "" : between, number});
   return text;
 }
 

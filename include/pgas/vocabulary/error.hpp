@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
@@ -167,7 +168,7 @@ inline std::string as_cause(std::string_view description) {
 /// An index as a text. An index beyond all memory was negative before its conversion: -1 is "-1".
 inline std::string index_text(std::size_t index) {
   auto const as_given = static_cast<std::ptrdiff_t>(index);
-  return as_given < 0 ? std::to_string(as_given) : std::to_string(index);
+  return as_given < 0 ? text_of({as_given}) : text_of({index});
 }
 
 template <std::size_t N>
@@ -177,27 +178,41 @@ std::string index_text(std::array<std::size_t, N> const& index) {
   return text;
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self,
+                                                               std::string_view operation,
+                                                               char const* sentence) {
+  throw error(code, self, operation, sentence);
+}
+
+/// Throws an error whose sentence joins `pieces`, as text_of does. Each place that throws compiles to one
+/// call.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self,
+                                                               std::string_view operation,
+                                                               std::initializer_list<text_piece> pieces) {
+  throw error(code, self, operation, text_of(pieces));
+}
+
+/// The same for a failure of the job as a whole.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t rank,
+                                                               std::initializer_list<text_piece> pieces) {
+  throw error(code, rank, text_of(pieces));
+}
+
 /// Refuses elements [first, first + count) of a part that has `size`. Out of line and cold, so that a check
 /// costs a compare and a branch.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
                                                                       rank_t target, std::size_t first,
                                                                       std::size_t count, std::size_t size) {
-  throw error(errc::out_of_range, self, operation,
-              (count == 1 ? "element " + index_text(first) + " does not exist"
-                          : index_text(count) + " elements do not fit at " + index_text(first)) +
-                  " on rank " + std::to_string(target) + ", whose part has " + std::to_string(size));
+  std::string const index = index_text(first);
+  std::string const elements = count == 1 ? text_of({"element ", index, " does not exist"})
+                                          : text_of({index_text(count), " elements do not fit at ", index});
+  throw_error(errc::out_of_range, self, operation,
+              {elements, " on rank ", target, ", whose part has ", size});
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, std::string_view operation,
                                                                   rank_t target, rank_t size) {
-  throw error(errc::out_of_range, self, operation,
-              text_of({"rank ", target, " does not exist in a team of ", size}));
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(errc code, rank_t self,
-                                                               std::string_view operation,
-                                                               char const* sentence) {
-  throw error(code, self, operation, sentence);
+  throw_error(errc::out_of_range, self, operation, {"rank ", target, " does not exist in a team of ", size});
 }
 
 /// Returns whether [first, first + count) lies within [0, size), without overflow.

@@ -58,10 +58,9 @@ class checked_part : protected target_part<State, Hints, Where> {
                  s.refuse_elements(operation, s.rank(), piece.first, piece.count));
   }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
-    PGAS_EXPECTS(
-        light, given == needed,
-        throw error(errc::invalid_argument, part::state().job_rank(), operation,
-                    std::to_string(given) + " values given for " + std::to_string(needed) + " elements"));
+    PGAS_EXPECTS(light, given == needed,
+                 throw_error(errc::invalid_argument, part::state().job_rank(), operation,
+                             {given, " values given for ", needed, " elements"}));
   }
   void check_rows(std::string_view operation, rows_of block, std::size_t private_pitch) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),

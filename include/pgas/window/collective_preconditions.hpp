@@ -40,7 +40,7 @@ class collective_preconditions {
     PGAS_EXPECTS(light, holds, refuse(operation, std::string(sentence)));
   }
   [[noreturn, gnu::cold]] void refuse(std::string_view operation, std::string const& sentence) const {
-    throw error(errc::invalid_argument, self().state()->backend.world_rank(rank()), operation, sentence);
+    throw_error(errc::invalid_argument, self().state()->backend.world_rank(rank()), operation, {sentence});
   }
   void check_root(rank_t root, std::string_view operation) const {
     PGAS_EXPECTS(light, root >= 0 && root < size(),

@@ -281,7 +281,7 @@ class collectives_state {
     return *by_nodes_;
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_boards() const {
-    throw error(
+    throw_error(
         errc::unsupported, backend_->world_rank(backend_->rank()), waits_.operation(),
         "the ranks of the team are on several nodes, and this algorithm needs memory that all of them "
         "load; let the library choose, or name an algorithm on links");

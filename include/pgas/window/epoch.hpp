@@ -381,9 +381,8 @@ class accesses {
                                std::size_t count) const {
     PGAS_EXPECTS(
         light, fits(first, count, piece.count),
-        throw error(errc::out_of_range, static_cast<Derived const&>(*this).state().job_rank(), operation,
-                    std::to_string(count) + " elements do not fit at " + std::to_string(first) +
-                        " in a piece of " + std::to_string(piece.count)));
+        throw_error(errc::out_of_range, static_cast<Derived const&>(*this).state().job_rank(), operation,
+                    {count, " elements do not fit at ", first, " in a piece of ", piece.count}));
     return piece.first + first;
   }
 };

@@ -95,7 +95,7 @@ class handshake {
     team_->collectives.broadcast(why_, static_cast<rank_t>(first >> 32U), operation_);
     std::string_view why = why_.data();
     if (std::string const here = on_this_rank(); why.starts_with(here)) why.remove_prefix(here.size());
-    throw error(code, this_rank(), operation_, std::string(why));
+    throw_error(code, this_rank(), operation_, {why});
   }
 
  private:
@@ -123,7 +123,7 @@ class handshake {
     } catch (error const& e) {
       refuse(static_cast<errc>(e.code().value()), on_this_rank() + std::string(e.sentence()));
     } catch (std::bad_alloc const&) {
-      refuse(errc::no_space, on_this_rank() + "the process has no memory left for its share");
+      refuse(errc::no_space, text_of({on_this_rank(), "the process has no memory left for its share"}));
     }
   }
   [[nodiscard]] rank_t this_rank() const { return team_->backend.world_rank(team_->backend.rank()); }

@@ -7,6 +7,7 @@
 #include <pgas/backends/process_map/process_memory.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/support/text_of.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,13 +55,13 @@ class peer_memory {
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t rank, std::string_view operation, int why) const {
     job_->check(operation);  // the rank may be gone
-    std::string const who = "rank " + std::to_string(rank);
-    if (why == ESRCH) throw error(errc::rank_failed, job_->rank(), operation, who + " is gone");
-    throw error(
-        errc::unsupported, job_->rank(), operation,
-        "the memory that " + who + " gave cannot be reached: " + std::strerror(why) +
-            "; give ordinary memory, keep it until the call has returned, and leave the system's rules "
-            "for processes as they were at the team's first long collective");
+    std::string const who = text_of({"rank ", rank});
+    if (why == ESRCH) throw_error(errc::rank_failed, job_->rank(), operation, {who, " is gone"});
+    constexpr std::string_view advice =
+        "; give ordinary memory, keep it until the call has returned, and leave the system's rules "
+        "for processes as they were at the team's first long collective";
+    throw_error(errc::unsupported, job_->rank(), operation,
+                {"the memory that ", who, " gave cannot be reached: ", std::strerror(why), advice});
   }
 
   job const* job_;

@@ -54,10 +54,9 @@ class mapped_segment {
     std::uint64_t const largest = largest_of(sizes);
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > j.block().arena_bytes / sizes.size()) {
-      throw error(
-          errc::no_space, j.rank(), "reserve",
-          text_of({largest, " bytes on each of ", ranks,
-                   " ranks were asked for: the job's address space has only ", j.block().arena_bytes}));
+      throw_error(errc::no_space, j.rank(), "reserve",
+                  {largest, " bytes on each of ", ranks,
+                   " ranks were asked for: the job's address space has only ", j.block().arena_bytes});
     }
     std::uint64_t const bytes = bytes_for(sizes);
     std::uint64_t const extent =

@@ -10,6 +10,7 @@
 #include <pgas/backends/process_map/segment.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/text_of.hpp>
 #include <string>
 #include <vector>
 
@@ -89,12 +90,12 @@ class user_segment {
   /// Describes an obstacle that a rank has met.
   [[nodiscard]] std::string describe(rank_t who, obstacle const& met) const {
     if (met.rank == who) {
-      return "the memory that rank " + std::to_string(ranks_.to_world(who)) + " gives, " +
-             std::to_string(part_bytes(who)) + " bytes, cannot be read by itself: " + std::strerror(met.why);
+      return text_of({"the memory that rank ", ranks_.to_world(who), " gives, ", part_bytes(who),
+                      " bytes, cannot be read by itself: ", std::strerror(met.why)});
     }
-    return "rank " + std::to_string(ranks_.to_world(who)) + " cannot reach the memory of rank " +
-           std::to_string(ranks_.to_world(met.rank)) + " (process " + std::to_string(of(met.rank).process) +
-           "): " + std::strerror(met.why);
+    return text_of({"rank ", ranks_.to_world(who), " cannot reach the memory of rank ",
+                    ranks_.to_world(met.rank), " (process ", of(met.rank).process,
+                    "): ", std::strerror(met.why)});
   }
 
   /// Makes peers access these copies from now on, which have the same sizes. All ranks call it, followed by a
@@ -215,20 +216,19 @@ class user_segment {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(char const* operation, location at, std::size_t pitch,
                                                      row_shape shape, int why) const {
     job_.check(operation);  // the rank may be gone
-    std::string const who = "rank " + std::to_string(ranks_.to_world(at.rank)) + " (process " +
-                            std::to_string(of(at.rank).process) + ")";
-    if (why == ESRCH) throw error(errc::rank_failed, job_.rank(), operation, who + " is gone");
-    std::string const what = std::to_string((shape.rows - 1) * pitch + shape.row_bytes) + " bytes at byte " +
-                             std::to_string(at.offset) + " of the memory of " + who +
-                             " cannot be reached: " + std::strerror(why);
+    std::string const who =
+        text_of({"rank ", ranks_.to_world(at.rank), " (process ", of(at.rank).process, ")"});
+    if (why == ESRCH) throw_error(errc::rank_failed, job_.rank(), operation, {who, " is gone"});
+    std::string const what =
+        text_of({(shape.rows - 1) * pitch + shape.row_bytes, " bytes at byte ", at.offset,
+                 " of the memory of ", who, " cannot be reached: ", std::strerror(why)});
     if (why != EFAULT)
-      throw error(errc::unsupported, job_.rank(), operation,
-                  what + "; it was reachable when the window was made, so the system's rules have changed");
-    throw error(
-        errc::invalid_argument, job_.rank(), operation,
-        what +
-            "; keep the memory, and the sources and destinations of transfers, until the window's last "
-            "epoch has ended, and keep memory that is put into writable");
+      throw_error(errc::unsupported, job_.rank(), operation,
+                  {what, "; it was reachable when the window was made, so the system's rules have changed"});
+    throw_error(errc::invalid_argument, job_.rank(), operation,
+                {what,
+                 "; keep the memory, and the sources and destinations of transfers, until the window's last "
+                 "epoch has ended, and keep memory that is put into writable"});
   }
 
   mapped_segment table_;

@@ -67,7 +67,7 @@ class patience {
     static constexpr std::string_view advice =
         "; all ranks of a team must call the same collectives in the same order, with the same sizes and "
         "root";
-    throw error(errc::mismatch, control_->rank(), operation_, text_of({sentence, advice}));
+    throw_error(errc::mismatch, control_->rank(), operation_, {sentence, advice});
   }
 
   /// The result of `until`.

@@ -47,8 +47,7 @@ class job_memory {
       if (arena <= least_arena) {
         int const why = errno;
         ::close(fd);
-        throw error(errc::no_space, no_rank,
-                    std::string("there is no address space for the job: ") + std::strerror(why));
+        throw_error(errc::no_space, no_rank, {"there is no address space for the job: ", std::strerror(why)});
       }
     }
   }
@@ -58,7 +57,7 @@ class job_memory {
   [[nodiscard]] static std::shared_ptr<job_memory> of_file(int fd, struct ::stat const& file, rank_t rank) {
     auto const bytes = static_cast<std::uint64_t>(file.st_size);
     void* const base = map(fd, bytes);
-    if (base == nullptr) throw error(errc::no_space, rank, "attach", std::strerror(errno));
+    if (base == nullptr) throw_error(errc::no_space, rank, "attach", std::strerror(errno));
     auto mapped = std::shared_ptr<job_memory>(new job_memory(base, bytes, -1));
     mapped->device_ = file.st_dev;
     mapped->file_ = file.st_ino;
@@ -109,9 +108,9 @@ class job_memory {
     std::uint64_t const most = limit.rlim_cur;
     std::uint64_t const needed = block_bytes() + std::min(wanted, least_arena);
     if (most < needed) {
-      throw error(errc::no_space, no_rank,
-                  text_of({"the limit of file sizes (ulimit -f) is ", most, " bytes, and the job ", "needs ",
-                           needed, " for the memory that its ranks share; raise it"}));
+      throw_error(errc::no_space, no_rank,
+                  {"the limit of file sizes (ulimit -f) is ", most, " bytes, and the job ", "needs ", needed,
+                   " for the memory that its ranks share; raise it"});
     }
     return std::min(wanted, (most - block_bytes()) / page * page);
   }
@@ -127,8 +126,8 @@ class job_memory {
       errno = why;
     }
     if (fd < 0) {
-      throw error(errc::unsupported, no_rank,
-                  std::string("the system has no memory for the job: ") + std::strerror(errno));
+      throw_error(errc::unsupported, no_rank,
+                  {"the system has no memory for the job: ", std::strerror(errno)});
     }
     return fd;
   }

@@ -180,7 +180,7 @@ class long_wait {
   }
 
   [[nodiscard]] std::string describe(std::vector<sighting> const& set) const {
-    auto const text = [](auto const& from) {
+    auto const text = [](std::span<std::atomic<char> const> from) {
       std::string s;
       for (auto const& c : from) {
         if (c.load(std::memory_order_relaxed) == '\0') break;
@@ -191,36 +191,37 @@ class long_wait {
     std::string sentence;
     for (auto const& member : set) {
       auto const& record = job_.record(member.rank);
-      if (!sentence.empty()) sentence += "; ";
-      sentence += "rank " + std::to_string(member.rank);
+      append_text(sentence, {sentence.empty() ? "rank " : "; rank ", member.rank});
       if (record.phase.load() == job_block::finished) {
         sentence += " has returned";
         continue;
       }
-      sentence += text_of({" waits in ", text(record.operation), " (", text(record.label), ") for rank"});
-      char separator = ' ';
-      for (rank_t other = 0; other < job_.size(); ++other) {
-        auto const o = static_cast<std::size_t>(other);
-        if ((record.awaited[o / 64].load(std::memory_order_relaxed) >> (o % 64) & 1U) != 0) {
-          sentence += separator + std::to_string(other);
-          separator = ',';
-        }
+      append_text(sentence, {" waits in ", text(record.operation), " (", text(record.label), ") for rank"});
+      auto const bits = [&record](std::size_t word) {
+        return record.awaited[word].load(std::memory_order_relaxed);
+      };
+      append_awaited(sentence, bits);
+    }
+    sentence += "; none of them can go on";
+    return sentence;
+  }
+
+  /// Appends the numbers of awaited ranks, of which bits_of(w) returns the w-th 64 bits.
+  void append_awaited(std::string& sentence, function_ref<std::uint64_t(std::size_t)> bits_of) const {
+    char const* separator = " ";
+    for (rank_t other = 0; other < job_.size(); ++other) {
+      auto const o = static_cast<std::size_t>(other);
+      if ((bits_of(o / 64) >> (o % 64) & 1U) != 0) {
+        append_text(sentence, {std::exchange(separator, ","), other});
       }
     }
-    return sentence + "; none of them can go on";
   }
 
   [[noreturn]] void time_out(std::int64_t waited) const {
     std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for rank"});
-    char separator = ' ';
-    for (rank_t other = 0; other < job_.size(); ++other) {
-      auto const o = static_cast<std::size_t>(other);
-      if ((awaited_[o / 64] >> (o % 64) & 1U) != 0) {
-        sentence += separator + std::to_string(other);
-        separator = ',';
-      }
-    }
-    throw error(errc::timed_out, job_.rank(), why_.operation, sentence);
+    auto const bits = [this](std::size_t word) { return awaited_[word]; };
+    append_awaited(sentence, bits);
+    throw_error(errc::timed_out, job_.rank(), why_.operation, {sentence});
   }
 
   job const& job_;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/text_of.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,7 +74,7 @@ struct memory_group {
     std::uint64_t files = 0;
     for (char const* const key : {"inactive_file ", "active_file "}) {
       std::uint64_t const bytes =
-          number_after(folder + "/memory.stat", (version == 2 ? "" : "total_") + std::string(key));
+          number_after(folder + "/memory.stat", text_of({version == 2 ? "" : "total_", key}));
       if (bytes != no_memory_limit) files += bytes;
     }
     std::uint64_t const needed = used - std::min(used, files);

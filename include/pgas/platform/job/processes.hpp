@@ -221,16 +221,16 @@ void run_processes(job const& j, Main const& main) {
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
-    throw error(errc::no_space, job::supervisor,
-                std::string("the ranks' supervisor cannot be started: ") + std::strerror(why));
+    throw_error(errc::no_space, job::supervisor,
+                {"the ranks' supervisor cannot be started: ", std::strerror(why)});
   }
   // The program may have the status taken elsewhere. The wait then fails when the supervisor has ended.
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (!j.failed() && j.block().all_ended.load(std::memory_order_acquire) == 0) {
-    throw error(errc::rank_failed, job::supervisor,
-                text_of({"the ranks' supervisor (process ", pid,
-                         ") was killed, and the ranks with it; run the program again"}));
+    throw_error(errc::rank_failed, job::supervisor,
+                {"the ranks' supervisor (process ", pid,
+                 ") was killed, and the ranks with it; run the program again"});
   }
   throw_failure(j);
 }

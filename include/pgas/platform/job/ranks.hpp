@@ -60,7 +60,7 @@ bool run_rank(job const& j, Main&& main) noexcept {
 
 /// Throws the job's failure, if there is one. A supervisor calls it last.
 inline void throw_failure(job const& j) {
-  if (j.failed()) throw error(j.failure_code(), j.failed_rank(), j.failure_text());
+  if (j.failed()) throw_error(j.failure_code(), j.failed_rank(), {j.failure_text()});
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

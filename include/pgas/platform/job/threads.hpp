@@ -32,7 +32,7 @@ void run_threads(job const& j, Main const& main) {
     if (int const why = ::pthread_create(&threads.back().thread, nullptr, rank_thread::run, &threads.back());
         why != 0) {
       threads.pop_back();
-      j.mark_failed(rank, "rank " + std::to_string(rank) + " cannot be started: " + std::strerror(why),
+      j.mark_failed(rank, text_of({"rank ", rank, " cannot be started: ", std::strerror(why)}),
                     errc::no_space);
       break;
     }

@@ -150,8 +150,8 @@ inline void job::get(std::string_view key, bytes_out into) const {
       *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
       [&]() -> auto& { return none; });
   if (entry->bytes != into.size()) {
-    throw error(errc::mismatch, rank_, "bootstrap",
-                text_of({"the value of '", key, "' has another size; the ranks must run the same program"}));
+    throw_error(errc::mismatch, rank_, "bootstrap",
+                {"the value of '", key, "' has another size; the ranks must run the same program"});
   }
   if (!into.empty()) std::memcpy(into.data(), entry->value.data(), into.size());
 }

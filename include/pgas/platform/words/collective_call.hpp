@@ -6,6 +6,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <string_view>
@@ -104,9 +105,10 @@ class collective_call {
     }
     if ((name_ & collective_name::has_more) != 0) all += "...";
     if (!in_full) return all;
-    all += " of " + std::to_string(shape_ >> 32U) + " bytes" + folds_.text();
+    append_text(all, {" of ", shape_ >> 32U, " bytes", folds_.text()});
     auto const root = static_cast<rank_t>(static_cast<std::uint32_t>(shape_));
-    return root == no_root ? all : all + " with root " + std::to_string(root);
+    if (root != no_root) append_text(all, {" with root ", root});
+    return all;
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
 #include <string_view>
@@ -40,15 +41,17 @@ class folded_kind {
     static constexpr std::array<std::string_view, 9> names{"sum",    "product", "min",     "max",  "bit_and",
                                                            "bit_or", "bit_xor", "replace", "no_op"};
     std::uint32_t const op = bits_ & 15U;
-    std::string all = " by ";
-    if (op == of_program || op == of_standard || op > names.size()) {
-      all += op == of_standard ? "a function of the standard library" : "a function of the program";
-    } else {
-      all.append("op::").append(names[op - 1]);
-    }
+    bool const is_named = op <= names.size();
     std::uint32_t const element = bits_ >> 4U & 15U;
-    all += element == 2 ? " of floating-point numbers" : element == 1 ? " of integers" : " of elements";
-    return all + " of " + std::to_string(bits_ >> 8U) + " bytes";
+    return text_of({" by ",
+                    is_named            ? "op::"
+                    : op == of_standard ? "a function of the standard library"
+                                        : "a function of the program",
+                    is_named ? names[op - 1] : "",
+                    element == 2   ? " of floating-point numbers"
+                    : element == 1 ? " of integers"
+                                   : " of elements",
+                    " of ", bits_ >> 8U, " bytes"});
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
 #include <pgas/support/in_quotes.hpp>
+#include <pgas/support/text_of.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,7 +66,7 @@ struct backend_default_protocols : default_protocols {
 template <protocol_bundle P>
 std::string protocols_name() {
   if constexpr (requires { P::name; }) return std::string(P::name);
-  return std::string(P::fence::name) + "+" + std::string(P::post::name) + "+" + std::string(P::lock::name);
+  return detail::text_of({P::fence::name, "+", P::post::name, "+", P::lock::name});
 }
 
 namespace detail {
@@ -92,7 +93,7 @@ struct command_line {
     for (int i = 1; i < argc; ++i) {
       std::string_view const argument = argv[i];
       auto const refuse = [&](std::string const& why) {
-        throw error(errc::invalid_argument, -1, escaped(argument) + ": " + why);
+        throw_error(errc::invalid_argument, -1, {escaped(argument), ": ", why});
       };
       if (!argument.starts_with("--pgas-")) {
         parsed.rest.push_back(argument);
@@ -116,7 +117,7 @@ struct command_line {
       } else {
         refuse("a value is missing");
       }
-      std::string const argument_name = "--pgas-" + std::string(name);
+      std::string const argument_name = text_of({"--pgas-", name});
       if (name == "backend") {
         parsed.backend = value;
       } else if (name == "coherence") {
@@ -171,8 +172,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   static int run(command_line const& line, Body const& body) {
     for (auto const& [name, _] : line.others) {
       if ((!offers<Backends>(name) && ...))
-        throw error(errc::invalid_argument, -1,
-                    "--pgas-" + escaped(name) + ": no such option; --pgas-help lists them");
+        throw_error(errc::invalid_argument, -1,
+                    {"--pgas-", escaped(name), ": no such option; --pgas-help lists them"});
     }
     require_known(line.backend, "--pgas-backend", {std::string(Backends::name)...});
     require_known(line.coherence, "--pgas-coherence", {std::string(Policies::name)...});
@@ -181,25 +182,25 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
     if (!found)
-      throw error(errc::invalid_argument, -1,
-                  "no such combination of backend, coherence and sync" + listing());
+      throw_error(errc::invalid_argument, -1,
+                  {"no such combination of backend, coherence and sync", listing()});
     if (!fits)
-      throw error(
+      throw_error(
           errc::unsupported, -1,
-          "this coherence policy does not fit this backend's memory, or a protocol its control words" +
-              listing());
+          {"this coherence policy does not fit this backend's memory, or a protocol its control words",
+           listing()});
     return status;
   }
 
   static std::string listing() {
     std::string text = "; --pgas-backend:";
-    ((text += " " + std::string(Backends::name)), ...);
+    (append_text(text, {" ", Backends::name}), ...);
     text += "; --pgas-coherence:";
-    ((text += " " + std::string(Policies::name)), ...);
+    (append_text(text, {" ", Policies::name}), ...);
     text += "; --pgas-sync:";
-    ((text += " " + protocols_name<AllProtocols>()), ...);
+    (append_text(text, {" ", protocols_name<AllProtocols>()}), ...);
     text += "; --pgas-wait:";
-    for (auto const name : wait_policy_names) text += " " + std::string(name);
+    for (auto const name : wait_policy_names) append_text(text, {" ", name});
     return text;
   }
   /// The text about the options whose values are not listed.
@@ -223,8 +224,8 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   template <class Backend>
   static void add_option(std::string& text) {
     if constexpr (backend_with_option<Backend>) {
-      text += "; --pgas-" + std::string(Backend::own_option::name) + ": " +
-              std::string(Backend::own_option::value) + ", on " + std::string(Backend::name);
+      append_text(text, {"; --pgas-", Backend::own_option::name, ": ", Backend::own_option::value, ", on ",
+                         Backend::name});
     }
   }
   template <class Backend>
@@ -235,10 +236,11 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   /// Throws an error that lists the backends that have option `name`.
   template <class Backend>
   [[noreturn]] static void refuse_option(std::string const& name) {
-    std::string sentence = "--pgas-" + name + ": backend ";
-    sentence.append(Backend::name).append(" has no such option; choose one that has it, by --pgas-backend:");
-    ((offers<Backends>(name) ? sentence.append(1, ' ').append(Backends::name) : sentence), ...);
-    throw error(errc::unsupported, -1, sentence);
+    std::string sentence = text_of({"--pgas-", name, ": backend ", Backend::name,
+                                    " has no such option; choose one that has it, by --pgas-backend:"});
+    (append_text(sentence, {offers<Backends>(name) ? " " : "", offers<Backends>(name) ? Backends::name : ""}),
+     ...);
+    throw_error(errc::unsupported, -1, {sentence});
   }
 
   /// The value of the backend's own option, if the user gives it. Throws if the given option is another
@@ -248,7 +250,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
     std::optional<std::string> given;
     for (auto const& [name, value] : line.others) {
       if (!offers<Backend>(name)) refuse_option<Backend>(name);
-      if (value.empty()) throw error(errc::invalid_argument, -1, "--pgas-" + name + ": a value is missing");
+      if (value.empty()) throw_error(errc::invalid_argument, -1, {"--pgas-", name, ": a value is missing"});
       if (!given) given = value;
     }
     return given;
@@ -282,29 +284,30 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         }
       };
       if (line.trace && !recording_control<typename Backend::control_type>) {
-        throw error(
+        throw_error(
             errc::unsupported, -1,
-            "--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
-            "program backends::traced<" +
-                std::string(Backend::name) + ">");
+            {"--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
+             "program backends::traced<",
+             Backend::name, ">"});
       }
       if (line.schedules) {
         if constexpr (scheduling_backend<Backend>) {
           Backend::run_by_schedules(*line.schedules);
         } else {
-          throw error(errc::unsupported, -1,
-                      "--pgas-schedules: backend " + std::string(Backend::name) +
-                          " has one schedule, the machine's own; choose --pgas-backend scc, or "
-                          "give the program backends::checked<" +
-                          std::string(Backend::name) + ">");
+          throw_error(errc::unsupported, -1,
+                      {"--pgas-schedules: backend ", Backend::name,
+                       " has one schedule, the machine's own; choose --pgas-backend scc, or "
+                       "give the program backends::checked<",
+                       Backend::name, ">"});
         }
       }
       if (line.check) {
         if constexpr (!scoped_control<typename Backend::control_type>) {
-          throw error(errc::unsupported, -1,
-                      "--pgas-check: this program's backends check no races: run an example by tools/run, or "
-                      "give the program backends::checked<" +
-                          std::string(Backend::name) + ">");
+          throw_error(
+              errc::unsupported, -1,
+              {"--pgas-check: this program's backends check no races: run an example by tools/run, or "
+               "give the program backends::checked<",
+               Backend::name, ">"});
         }
       }
       [[maybe_unused]] auto const own = own_option_of<Backend>(line);

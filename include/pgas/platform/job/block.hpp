@@ -5,9 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
+#include <pgas/support/algorithms.hpp>
 #include <pgas/support/cores.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -98,6 +102,23 @@ struct job_block {
 
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
+
+  /// Writes note `number`, and makes it the job's failure if that still is `before`. Calls nothing that a
+  /// handler of a signal may not call.
+  [[gnu::cold, gnu::noinline]] void record_failure(std::size_t number, std::uint32_t before, rank_t rank,
+                                                   std::string_view what, errc code) noexcept {
+    failure_note& note = notes[number];
+    if (failure.load(std::memory_order_acquire) != before) return;
+    if (note.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it
+    note.rank = rank;
+    note.code = static_cast<std::int32_t>(code);
+    std::size_t const length = std::min(what.size(), note.text.size() - 1);
+    std::memcpy(note.text.data(), what.data(), length);
+    note.text[length] = '\0';
+    // release: pairs with the acquire in job::failed() and job::failure().
+    failure.compare_exchange_strong(before, static_cast<std::uint32_t>(number + 1), std::memory_order_acq_rel,
+                                    std::memory_order_acquire);
+  }
 
   /// Makes a block in new memory of the system, whose bytes are zero, as most members are. Only the version
   /// and the cores are written, so a job of few ranks touches few of the block's pages.

@@ -54,8 +54,8 @@ class job {
   /// Likewise, and keeps the memfd open at `fd()` for ranks that join by `attach`.
   [[nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
-      throw error(errc::invalid_argument, supervisor,
-                  text_of({"a job has 1 to ", job_block::max_ranks, " ranks, not ", ranks}));
+      throw_error(errc::invalid_argument, supervisor,
+                  {"a job has 1 to ", job_block::max_ranks, " ranks, not ", ranks});
     }
     auto const limit = setting::variable("PGAS_TIMEOUT");
     double const timeout = limit.given() ? limit.seconds() : 0;
@@ -80,16 +80,15 @@ class job {
     if (is_job && (!joined_before || !joined_before->is_of(info)))
       joined_before = job_memory::of_file(fd, info, rank);
     if (!joined_before) {
-      throw error(
-          errc::invalid_argument, rank, "attach",
-          text_of({"descriptor ", fd,
+      throw_error(errc::invalid_argument, rank, "attach",
+                  {"descriptor ", fd,
                    " (PGAS_JOB_FD) is not the memory of a pgas job; start the program by pgas-run, and "
-                   "leave that descriptor open until run is called"}));
+                   "leave that descriptor open until run is called"});
     }
     job joined(joined_before, rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
       joined_before.reset();
-      throw error(errc::mismatch, rank, "attach",
+      throw_error(errc::mismatch, rank, "attach",
                   "launcher and program were built from different versions of pgas; build both from one");
     }
     joined.claim_rank();
@@ -100,7 +99,7 @@ class job {
   [[nodiscard]] static job share(int fd, rank_t rank) {
     struct ::stat info {};
     if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < job_memory::block_bytes())
-      throw error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
+      throw_error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
     return job(job_memory::of_file(fd, info, rank), rank);
   }
   /// Closes the memfd of create_for_launcher, when all ranks have joined.
@@ -144,7 +143,7 @@ class job {
 
   /// Records the job's failure; only the first record counts. All waits of all ranks then throw.
   void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
-    record_failure(2 * writer(), 0, rank, what, code);
+    block().record_failure(2 * writer(), 0, rank, what, code);
   }
 
   /// Records why this rank's main ended early. It adds the cause to a failure that a guard has already
@@ -154,7 +153,7 @@ class job {
     std::uint32_t const now = block().failure.load(std::memory_order_acquire);
     if (now % 2 == 0 || failure().rank != rank_) return;  // none, or a cause
     if (what.ends_with(as_cause(failure().text.data()))) return;
-    record_failure(2 * writer() + 1, now, rank_, what, code);
+    block().record_failure(2 * writer() + 1, now, rank_, what, code);
   }
 
   [[nodiscard]] bool failed() const noexcept { return block().failure.load(std::memory_order_acquire) != 0; }
@@ -165,7 +164,7 @@ class job {
   /// Throws if the job has failed.
   void check(std::string_view operation) const {
     if (failed()) [[unlikely]]
-      throw error(failure_code(), rank_, operation, as_cause(failure_text()));
+      throw_failed(operation);
   }
 
   // Extents of the arena
@@ -272,7 +271,7 @@ class job {
       count = static_cast<std::uint32_t>(known - b.entries.data());  // put again
     if (count == job_block::max_entries || value.size() > job_block::max_value ||
         key.size() >= sizeof(job_block::entry::key)) {
-      throw error(errc::no_space, rank_, "bootstrap", text_of({"there is no room for the key '", key, "'"}));
+      throw_error(errc::no_space, rank_, "bootstrap", {"there is no room for the key '", key, "'"});
     }
     auto& entry = b.entries[count];
     entry.key = {};
@@ -345,35 +344,22 @@ class job {
   }
 
   [[noreturn]] void refuse(std::uint64_t bytes, std::string const& why) const {
-    throw error(errc::no_space, rank_, "reserve", text_of({bytes, " bytes were asked for: ", why}));
+    throw_error(errc::no_space, rank_, "reserve", {bytes, " bytes were asked for: ", why});
   }
 
   static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept {
     return (bytes + page - 1) / page * page;
   }
 
-  // Pairs with the release in record_failure.
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_failed(std::string_view operation) const {
+    throw_error(failure_code(), rank_, operation, {as_cause(failure_text())});
+  }
+
+  // Pairs with the release in job_block::record_failure.
   [[nodiscard]] job_block::failure_note const& failure() const noexcept {
     return block().notes[block().failure.load(std::memory_order_acquire) - 1];
   }
   [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_) + 1; }
-
-  /// Writes a note, and makes it the job's failure if that still is `before`. Calls nothing that a handler of
-  /// a signal may not call.
-  void record_failure(std::size_t number, std::uint32_t before, rank_t rank, std::string_view what,
-                      errc code) const noexcept {
-    job_block::failure_note& note = block().notes[number];
-    if (block().failure.load(std::memory_order_acquire) != before) return;
-    if (note.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it
-    note.rank = rank;
-    note.code = static_cast<std::int32_t>(code);
-    std::size_t const length = std::min(what.size(), note.text.size() - 1);
-    std::memcpy(note.text.data(), what.data(), length);
-    note.text[length] = '\0';
-    // release: pairs with the acquire in failed() and failure().
-    block().failure.compare_exchange_strong(before, static_cast<std::uint32_t>(number + 1),
-                                            std::memory_order_acq_rel, std::memory_order_acquire);
-  }
 
   /// Enters this process as the one that runs the rank.
   void claim_rank() const {
@@ -387,9 +373,9 @@ class job {
     }
     std::uint32_t const other = record().process.load(std::memory_order_relaxed);
     if (other == self) return;
-    throw error(errc::invalid_argument, rank_, "attach",
-                text_of({"process ", self, " cannot join as rank ", rank_, ", as which process ", other,
-                         " runs; start programs from a rank without the variable PGAS_JOB_FD"}));
+    throw_error(errc::invalid_argument, rank_, "attach",
+                {"process ", self, " cannot join as rank ", rank_, ", as which process ", other,
+                 " runs; start programs from a rank without the variable PGAS_JOB_FD"});
   }
 
   job(std::shared_ptr<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -55,13 +56,14 @@ class grid {
     rank_t const places = extents_over(ranks, undivided).size();
     if (ranks_per_node_ > 0 && (places <= ranks_per_node_ || places % ranks_per_node_ == 0))
       return std::nullopt;
-    return "a grid of " + describe() + " needs a number of places that " + std::to_string(ranks_per_node_) +
-           " divides, and " + std::to_string(places) + " are there";
+    return detail::text_of({"a grid of ", describe(), " needs a number of places that ", ranks_per_node_,
+                            " divides, and ", places, " are there"});
   }
   /// The extents in text, such as "2 x 3": for messages.
   [[nodiscard]] std::string describe() const {
-    return detail::joined(extents_, " x ") +
-           (ranks_per_node_ == 1 ? "" : " in nodes of " + std::to_string(ranks_per_node_));
+    std::string text = detail::joined(extents_, " x ");
+    if (ranks_per_node_ != 1) detail::append_text(text, {" in nodes of ", ranks_per_node_});
+    return text;
   }
 
   /// The number of places in dimension d; 0 if it is free.
@@ -140,33 +142,21 @@ class grid {
     for (rank_t e : extents_) {
       any_free = any_free || e == 0;
       if (e < 0 || (e > 0 && fixed > ranks / e)) {
-        return "a grid of " + describe() + " needs more than the " + std::to_string(ranks) +
-               " ranks there are";
+        return detail::text_of(
+            {"a grid of ", describe(), " needs more than the ", ranks, " ranks there are"});
       }
       if (e > 0) fixed *= e;
     }
     if (!any_free || ranks % fixed == 0) return std::nullopt;
-    return "a grid of " + describe() + " needs a number of ranks that " + std::to_string(fixed) +
-           " divides, and " + std::to_string(ranks) + " are there";
+    return detail::text_of({"a grid of ", describe(), " needs a number of ranks that ", fixed,
+                            " divides, and ", ranks, " are there"});
   }
 
   /// The block of `places` places that divides the grid and separates the fewest pairs of neighbours.
   [[nodiscard]] constexpr std::array<rank_t, N> node_of(rank_t places) const noexcept {
-    std::array<rank_t, N> best = one_each();
-    std::array<rank_t, N> now{};
-    auto const choose = [&](auto const& self, std::size_t d, rank_t rest) -> void {
-      if (d == N) {
-        if (rest == 1 && (best == one_each() || cut_by(now) < cut_by(best))) best = now;
-        return;
-      }
-      for (rank_t e = 1; e <= rest; ++e) {
-        if (rest % e != 0 || extents_[d] % e != 0) continue;
-        now[d] = e;
-        self(self, d + 1, rest / e);
-      }
-    };
-    choose(choose, 0, places);
-    return best;
+    block_chooser all{one_each(), {}};
+    all.choose(*this, 0, places);
+    return all.best;
   }
   /// The number of pairs of neighbours on two nodes, if nodes are such blocks; cut_in_order: if ranks are in
   /// their order.
@@ -195,7 +185,8 @@ class grid {
     std::array<rank_t, N> now;
     rank_t least;  ///< the least sum so far; 0 before the first
 
-    constexpr void choose(grid const& given, std::size_t d, rank_t rest) noexcept {
+    // Not inlined into itself, which compilers do several times.
+    [[gnu::noinline]] constexpr void choose(grid const& given, std::size_t d, rank_t rest) noexcept {
       if (d == N) {
         rank_t sum = 0;
         for (rank_t e : now) sum += e;
@@ -213,6 +204,24 @@ class grid {
         if (rest % e != 0) continue;
         now[d] = e;
         choose(given, d + 1, rest / e);
+      }
+    }
+  };
+
+  /// Tries all blocks that divide the grid and keeps the one that cuts the fewest pairs of neighbours.
+  struct block_chooser {
+    std::array<rank_t, N> best;
+    std::array<rank_t, N> now;
+
+    [[gnu::noinline]] constexpr void choose(grid const& cut, std::size_t d, rank_t rest) noexcept {
+      if (d == N) {
+        if (rest == 1 && (best == one_each() || cut.cut_by(now) < cut.cut_by(best))) best = now;
+        return;
+      }
+      for (rank_t e = 1; e <= rest; ++e) {
+        if (rest % e != 0 || cut.extents_[d] % e != 0) continue;
+        now[d] = e;
+        choose(cut, d + 1, rest / e);
       }
     }
   };

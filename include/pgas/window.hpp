@@ -195,19 +195,32 @@ struct window_offer {
 /// memory of the program's own.
 template <class Coherence, class Protocols>
 std::array<char, 64> policy_names(std::string_view memory) noexcept {
-  std::string all(memory);
-  all += Coherence::name;
-  for (std::string_view name :
-       {std::string_view(Protocols::fence::name), std::string_view(Protocols::post::name),
-        std::string_view(Protocols::lock::name)}) {
-    all += '+';
-    all += name;
-  }
+  std::string const all = text_of({memory, Coherence::name, "+", Protocols::fence::name, "+",
+                                   Protocols::post::name, "+", Protocols::lock::name});
   std::array<char, 64> text{};
-  copy_text(text, all.size() < text.size()
-                      ? all
-                      : all.substr(0, 52) + "#" + std::to_string(std::hash<std::string>{}(all) % 1000000));
+  copy_text(text, all.size() < text.size() ? all
+                                           : text_of({std::string_view(all).substr(0, 52), "#",
+                                                      std::hash<std::string>{}(all) % 1000000}));
   return text;
+}
+
+/// The bytes of all parts of the window that the ranks are about to make; empty if each rank offers as many
+/// as this one. If ranks offer different windows, the handshake refuses all. Compiled once for all windows.
+template <class Backend>
+std::vector<std::size_t> sizes_of_parts(handshake<Backend>& shake, window_offer const& mine) {
+  std::vector<std::size_t> sizes;
+  auto const [is_same_window, is_same_size] = shake.are_same(mine.digest(), mine.bytes);
+  if (!is_same_size) shake.gather(mine.bytes, [&](rank_t, std::uint64_t theirs) { sizes.push_back(theirs); });
+  if (!is_same_window) {
+    shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
+      if (offer.agrees(mine)) return;
+      shake.refuse(errc::mismatch,
+                   text_of({"rank ", rank, " makes a window of ", offer.text(), ", rank 0 one of ",
+                            mine.text(), (offer.reads_like(mine) ? ", which differ in their parameters" : ""),
+                            "; all must make the same"}));
+    });
+  }
+  return sizes;
 }
 
 /// Makes a window together with all ranks of a team. One rank reserves the memory: reserve(backend, bytes of
@@ -233,22 +246,10 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   window_offer const mine{
       bytes, sizeof(value_type), policy_names<coherence_type, bundle>(memory),
       type_hash<coherence_type, typename bundle::fence, typename bundle::post, typename bundle::lock>()};
-  std::vector<std::size_t> sizes;
-  auto const [is_same_window, is_same_size] = shake.are_same(mine.digest(), bytes);
-  if (!is_same_size) shake.gather(bytes, [&](rank_t, std::uint64_t theirs) { sizes.push_back(theirs); });
-  if (!is_same_window) {
-    shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
-      if (offer.agrees(mine)) return;
-      shake.refuse(
-          errc::mismatch,
-          detail::text_of({"rank ", rank, " makes a window of ", offer.text(), ", rank 0 one of ",
-                           mine.text(), (offer.reads_like(mine) ? ", which differ in their parameters" : ""),
-                           "; all must make the same"}));
-    });
-  }
+  std::vector<std::size_t> sizes = sizes_of_parts(shake, mine);
   auto segment = shake.attach(
       [&] {
-        if (is_same_size) sizes.assign(static_cast<std::size_t>(team.size()), bytes);
+        if (sizes.empty()) sizes.assign(static_cast<std::size_t>(team.size()), bytes);
         return reserve(backend, std::span<std::size_t const>(sizes));
       },
       [&](handle made) { return attach(backend, made, bytes); });

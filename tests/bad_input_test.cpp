@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/leftovers.hpp"
@@ -352,6 +353,42 @@ TEST_CASE("an epoch that ends during a caught exception does not hang the other 
       pgas::fence epoch{w};
       if (team.rank() == 0) throw std::runtime_error("caught below");
     } catch (std::runtime_error const&) {}
+    team.barrier();
+  });
+}
+
+TEST_CASE("a lock that an exception leaves fails the job, even in a destructor during another exception") {
+  fails(2, errc::rank_failed, {"rank 0 left lock"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    struct leaves_a_lock {
+      decltype(w)& on;
+      ~leaves_a_lock() {
+        try {
+          pgas::lock const epoch{on, 0, pgas::exclusive};
+          throw std::runtime_error("caught below");
+        } catch (std::runtime_error const&) {}
+      }
+    };
+    try {
+      leaves_a_lock const leaves{w};
+      if (team.rank() != 0) team.barrier();
+      throw 1;
+    } catch (int) {}
+    team.barrier();
+  });
+}
+
+TEST_CASE("a lock that an exception leaves in a thread without an exception before fails the job") {
+  fails(2, errc::rank_failed, {"rank 0 left lock"}, [](auto& team) {
+    auto w = make_window<int>(team, 1);
+    if (team.rank() == 0) {
+      std::thread([&] {
+        try {
+          pgas::lock const epoch{w, 0, pgas::exclusive};
+          throw 1;
+        } catch (int) {}
+      }).join();
+    }
     team.barrier();
   });
 }

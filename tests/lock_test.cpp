@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <pgas/global_array.hpp>
 #include <pgas/platform/words/word_rows.hpp>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -478,6 +480,125 @@ TEST_CASE("lock: locks on several parts end in any order, and other epochs open 
       }
       pgas::lock_all const all{w};
     }
+    team.barrier();
+  });
+}
+
+TEST_CASE("lock: a window stays for its locks, open, closed or moved from, and goes with the last of them") {
+  everywhere([](auto& team) {
+    rank_t const next = (team.rank() + 1) % team.size();
+    auto const uses = team.state().use_count();
+    auto const on = [&](rank_t target) {
+      auto w = make_window<int>(team, 1);
+      {
+        pgas::lock const own{w, team.rank(), exclusive};
+        w.local()[0] = 7;
+      }
+      team.barrier();
+      return pgas::lock{w, target, shared};
+    };
+    auto const require_gone = [&] {
+      require_equal(team.state().use_count(), uses, "users of the team's state");
+      team.barrier();
+    };
+    {
+      auto open = on(next);
+      require_equal(open.get(next, 0), 7, "an element of a window that has gone");
+    }
+    require_gone();
+    {
+      auto closed = on(next);
+      require_equal(closed.get(next, 0), 7, "an element of a window that has gone");
+      closed.close();
+      require_error(pgas::errc::wrong_order, {"get", "closed already"},
+                    [&] { static_cast<void>(closed.get(next, 0)); });
+    }
+    require_gone();
+    {
+      auto from = on(next);
+      auto const to = std::make_unique<decltype(from)>(std::move(from));
+      require_equal(to->get(next, 0), 7, "an element of a window that has gone");
+      require_error(pgas::errc::wrong_order, {"get", "moved"}, [&] { static_cast<void>(from.get(next, 0)); });
+    }
+    require_gone();
+    for (bool const in_order : {true, false}) {
+      if (team.size() < 2) break;
+      auto locks = [&] {
+        auto w = make_window<int>(team, 1);
+        auto const lock = [&](rank_t target) { return pgas::lock{w, target, shared}; };
+        using held = std::unique_ptr<decltype(lock(0))>;
+        return std::array<held, 2>{held(new auto(lock(0))), held(new auto(lock(next == 0 ? 1 : next)))};
+      }();
+      locks[in_order ? 0 : 1].reset();
+      require_equal(locks[in_order ? 1 : 0]->get(locks[in_order ? 1 : 0]->target(), 0), 0, "an element");
+      locks = {};
+      require_gone();
+    }
+  });
+}
+
+TEST_CASE("lock: the next lock on any window throws an error that a destructor kept, whatever is open") {
+  everywhere([](auto& team) {
+    auto first = make_window<int>(team, 1);
+    auto second = make_window<int>(team, 1);
+    rank_t const self = team.rank();
+    rank_t const next = (self + 1) % team.size();
+    auto const keep = [&] {
+      team.state()->deferred->record(std::make_exception_ptr(std::runtime_error("kept")));
+    };
+    auto const require_thrown_once = [&](auto const& w, rank_t target) {
+      bool is_thrown = false;
+      try {
+        pgas::lock const refused{w, target, shared};
+      } catch (std::runtime_error const&) {
+        is_thrown = true;
+      }
+      require(is_thrown, "the lock throws the kept error");
+      pgas::lock const opened{w, target, shared};
+    };
+    for (auto const* const w : {&first, &second}) {
+      keep();
+      require_thrown_once(*w, next);
+      pgas::lock const opened{*w, self, shared};
+      keep();
+      require_thrown_once(w == &first ? second : first, next);
+      if (next == self) continue;
+      keep();
+      require_thrown_once(*w, next);
+    }
+    {
+      std::optional<decltype(pgas::lock{first, self, shared})> ends;
+      ends.emplace(first, self, shared);
+      keep();
+      ends.reset();
+      require_thrown_once(first, self);
+    }
+    {
+      std::optional<decltype(pgas::lock_all{first})> ends;
+      ends.emplace(first);
+      keep();
+      ends.reset();
+      require_thrown_once(first, self);
+      pgas::lock_all const all{first};
+      keep();
+      require_thrown_once(second, self);
+      require_error(pgas::errc::wrong_order, {"lock"}, [&] {
+        pgas::lock const refused{first, self, shared};
+      });
+    }
+    team.barrier();
+    auto const uses = team.state().use_count();
+    {
+      auto const outlives = [&] {
+        auto w = make_window<int>(team, 1);
+        auto opened = std::make_unique<decltype(pgas::lock{w, self, shared})>(w, self, shared);
+        keep();
+        return opened;
+      }();
+      require_thrown_once(second, self);
+      require_equal(outlives->get(self, 0), 0, "an element of a window that has gone");
+    }
+    require_equal(team.state().use_count(), uses, "users of the team's state");
     team.barrier();
   });
 }

@@ -51,9 +51,9 @@ constexpr order_scope scope_of(lock_kind kind) noexcept {
 /// reported. Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM:
 /// shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
-class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>,
+class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State, detail::noted_use<State>>,
                            public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
-  using base = detail::epoch<lock, State>;
+  using base = detail::epoch<lock, State, detail::noted_use<State>>;
   friend base;
   static_assert(target_lock_protocol<typename State::lock_protocol>,
                 "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, "
@@ -134,26 +134,27 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
 
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind, takes when)
-      : base(shared_state, group(&target, 1)),
+      : base(shared_state, group(&target, 1), detail::uncaught_since::unsettled),
         target_(checked(target)),
         kind_{kind},
         place_(detail::lock_place(state().lock, target)) {
     State& s = state();
     detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
-    s.deferred->rethrow();
-    if (!s.access_open.begin_lock(target)) [[unlikely]]
+    // One look at both numbers finds another epoch, an exception in flight, and a kept error.
+    if (!s.access_open.begin_lock(target, this->seen_uncaught())) [[unlikely]] {
+      this->settle_uncaught();
       begin_one_more(s, target);
-    if (!boundary::is_of_any_side && target == s.rank()) {
-      typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
-      before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
     }
-    if (when == takes::later) return;
     // Not left to the destructor: a compiler calls it out of line for an exception, so that all members of
     // each lock would be in memory.
     try {
-      acquire();
+      if (!boundary::is_of_any_side && target == s.rank()) {
+        typename State::template boundary_type<boundary_of::own, Hints> before(s.segment);
+        before.publish(everyone);  // the refresh at opening may drop, and so lose, earlier own stores
+      }
+      if (when == takes::now) acquire();
     } catch (...) {
-      s.abandon(operation);
+      abandon_on(s, target);
       throw;
     }
   }
@@ -164,6 +165,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
   }
   // These two are out of line and take the state, which a lock has in a register anyway.
   [[gnu::noinline]] static void begin_one_more(State& s, rank_t target) {
+    s.deferred->rethrow();
     bool const may = s.access_open.begin_one_more(target);
     PGAS_EXPECTS(light, may,
                  detail::throw_error(errc::wrong_order, s.job_rank(), operation,
@@ -173,11 +175,11 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
                                            "first"));
   }
   static void end_on(State& s, rank_t target) noexcept {
-    if (!s.access_open.end_lock(target)) [[unlikely]]
-      end_one_of_more(s, target);
+    if (!s.access_open.end_lock(target)) s.access_open.end_one_of_more(target);
   }
-  [[gnu::noinline]] static void end_one_of_more(State& s, rank_t target) noexcept {
-    s.access_open.end_one_of_more(target);
+  [[gnu::cold, gnu::noinline]] static void abandon_on(State& s, rank_t target) noexcept {
+    s.abandon(operation);
+    end_on(s, target);
   }
 
   void acquire() {
@@ -204,9 +206,21 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State>
     return h;
   }
 
-  [[gnu::always_inline]] void finish() { release(state(), place_, target_, kind()); }
+  [[gnu::always_inline]] void abandon() noexcept { abandon_on(state(), target_); }
+  [[gnu::always_inline]] void finish() {
+    State& s = state();
+    if (!s.access_open.end_lock(target_)) [[unlikely]] {
+      this->state_.keep();  // the window may have gone, and this may be its last lock
+      return finish_one_of_more(s, target_, kind());
+    }
+    release(s, place_, target_, kind());
+  }
+  // Finds the place again: an argument would have it in memory, in each lock.
+  [[gnu::noinline]] static void finish_one_of_more(State& s, rank_t target, lock_kind kind) {
+    s.access_open.end_one_of_more(target);
+    release(s, detail::lock_place(s.lock, target), target, kind);
+  }
   static void release(State& s, place_type at, rank_t target, lock_kind kind) {
-    end_on(s, target);
     if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind));
     with_boundary(s, target, [&](auto& b) { s.lock.unlock(at, kind, b); });

@@ -14,6 +14,12 @@ struct use_count {
   use_count(use_count const&) = delete;
   use_count& operator=(use_count const&) = delete;
   virtual ~use_count() = default;
+  /// The last keeper has gone.
+  virtual void let_go() noexcept { delete this; }
+  /// One keeper has gone. Out of line, for a keeper that is rare.
+  [[gnu::cold, gnu::noinline]] void drop() noexcept {
+    if (--keepers == 0) let_go();
+  }
 
   std::size_t keepers = 1;
 };
@@ -53,7 +59,7 @@ class local_shared_ptr {
     return *this;
   }
   ~local_shared_ptr() {
-    if (count_ != nullptr && --count_->keepers == 0) delete count_;
+    if (count_ != nullptr && --count_->keepers == 0) count_->let_go();
   }
 
   [[nodiscard]] T& operator*() const noexcept { return *object_; }
@@ -64,6 +70,8 @@ class local_shared_ptr {
   friend class local_shared_ptr;
   template <class U>
   friend class local_use;
+  template <class U>
+  friend class noted_use;
 
   struct with_count final : use_count {
     template <class... Arguments>
@@ -86,7 +94,7 @@ class local_use {
   ~local_use() {
     static_assert(counts_its_uses<T>);
     if (--object_->keepers == 0) [[unlikely]]
-      delete static_cast<use_count*>(object_);
+      object_->let_go();
   }
 
   [[nodiscard]] T& operator*() const noexcept { return *object_; }
@@ -94,6 +102,38 @@ class local_use {
 
  private:
   T* object_;
+};
+
+/// One use of an object that has a note of it, and does not go while it has the note. So this use counts
+/// nothing until `keep`, which comes before the note goes.
+template <class T>
+class noted_use {
+ public:
+  /// Requires that the pointer is not null.
+  explicit noted_use(local_shared_ptr<T> const& of) noexcept : object_(of.object_) {}
+  noted_use(noted_use const& other) noexcept : object_(other.object_) {
+    if (other.keeps_) keep();
+  }
+  noted_use& operator=(noted_use const&) = delete;
+  // Both are inlined, so that the address of an epoch stays unknown to others, and its members in registers.
+  [[gnu::always_inline]] ~noted_use() {
+    if (keeps_) [[unlikely]]
+      object_->drop();
+  }
+
+  /// Counts this use from now on.
+  [[gnu::always_inline]] void keep() noexcept {
+    if (keeps_) return;
+    ++object_->keepers;
+    keeps_ = true;
+  }
+
+  [[nodiscard]] T& operator*() const noexcept { return *object_; }
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_;
+  bool keeps_ = false;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

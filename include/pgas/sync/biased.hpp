@@ -186,13 +186,22 @@ struct biased {
     void lock(Place at, lock_kind kind, Boundary& b)
       requires requires(base& lock) { lock.lock(at, kind, b); }
     {
-      if (kind == lock_kind::exclusive && !has_ended_) [[unlikely]]
-        end_bias();
-      base::lock(at, kind, b);
+      if constexpr (requires { base::lock_after(lasts_, at, kind, b, [] { return false; }); }) {
+        bool const alone = kind == lock_kind::exclusive;
+        base::lock_after(alone ? lasts_ : 0, at, kind, b, [this, alone] {
+          if (!alone || lasts_ == 0) return false;
+          end_bias();
+          return true;
+        });
+      } else {
+        if (kind == lock_kind::exclusive && lasts_ != 0) [[unlikely]]
+          end_bias();
+        base::lock(at, kind, b);
+      }
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (kind == lock_kind::exclusive && !has_ended_ && !try_to_end_bias()) return false;
+      if (kind == lock_kind::exclusive && lasts_ != 0 && !try_to_end_bias()) return false;
       return base::try_lock(target, kind, b);
     }
 
@@ -230,26 +239,28 @@ struct biased {
       base::unlock_all(b);
     }
     [[gnu::noinline]] void end_bias() {
-      has_ended_ = bias_.end([this](auto const& left, word epochs, rank_t rank) {
+      bool const has_ended = bias_.end([this](auto const& left, word epochs, rank_t rank) {
         control_->wait_until(left, [epochs](word now) { return now == epochs; },
                              {.operation = "lock", .awaited = group(&rank, 1)});
         return true;
       });
+      lasts_ = has_ended ? 0 : 1;
       may_last_ = false;
     }
     [[nodiscard]] bool try_to_end_bias() {
       may_last_ = false;
       // acquire: pairs with the release in leave.
-      has_ended_ = bias_.end([](auto const& left, word epochs, rank_t) {
+      bool const has_ended = bias_.end([](auto const& left, word epochs, rank_t) {
         return left.load(std::memory_order_acquire) == epochs;
       });
-      return has_ended_;
+      lasts_ = has_ended ? 0 : 1;
+      return has_ended;
     }
 
     Control* control_;
     bias_on<Control> bias_;
     bool may_last_ = true;    ///< this rank does not know that the bias has ended
-    bool has_ended_ = false;  ///< this rank knows that the bias has ended for all ranks
+    word lasts_ = 1;          ///< 0 once this rank knows that the bias has ended for all ranks
     bool is_inside_ = false;  ///< this rank's lock_all epoch is open under the bias
   };
 };

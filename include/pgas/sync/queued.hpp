@@ -75,13 +75,19 @@ struct queued {
 
     template <boundary Boundary>
     void lock(place_type at, lock_kind kind, Boundary& b) {
+      lock_after(0, at, kind, b, [] { return false; });
+    }
+    /// The same, but calls first() before if `hindrance` is not 0. One branch finds that, and a queue. So it
+    /// also calls first() if there is a queue. first() returns whether there was a hindrance.
+    template <boundary Boundary, class First>
+    void lock_after(word hindrance, place_type at, lock_kind kind, Boundary& b, First first) {
       rank_t const target = at.target;
       // As take_now. Each compare_exchange has a branch of its own, and no place for its result.
-      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]] {
+      if ((at.tail().load(std::memory_order_relaxed) | hindrance) == 0) [[likely]] {
         if (!take_word(at.held(), kind)) [[unlikely]]
           take_in_turn(target, kind, "lock");
-      } else if (!go_past(target, kind)) {
-        take_in_turn(target, kind, "lock");
+      } else {
+        take_later(target, kind, first);
       }
       b.refresh(group(&target, 1));
     }
@@ -150,6 +156,12 @@ struct queued {
       if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]]
         return take_word(at.held(), kind);
       return go_past(at.target, kind);
+    }
+
+    template <class First>
+    [[gnu::noinline]] void take_later(rank_t target, lock_kind kind, First first) {
+      bool const takes = first() ? take_now(place(target), kind) : go_past(target, kind);
+      if (!takes) take_in_turn(target, kind, "lock");
     }
 
     /// Not inlined, so that a compiler inlines the rest of take_now, which suffices while no rank waits.

@@ -8,6 +8,7 @@
 #include <pgas/support/uncaught_since.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/opened_piece.hpp>
+#include <pgas/window/epoch_phase.hpp>
 #include <pgas/window/global_ref.hpp>
 #include <pgas/window/only_call.hpp>
 #include <pgas/window/state.hpp>
@@ -24,36 +25,24 @@ struct operation_name {
   operator std::string_view() const noexcept { return {text, N - 1}; }
 };
 
-/// The state of an epoch object.
-enum class epoch_phase : unsigned char {
-  open,    ///< accesses are allowed
-  closed,  ///< the epoch has ended
-  moved,   ///< the epoch goes on in another object
-};
-
-/// Refuses a member of an epoch that is not open. Out of line and cold, so that a check costs a compare and a
-/// branch.
-template <class State>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, std::string_view operation,
-                                                         epoch_phase phase) {
-  throw_error(errc::wrong_order, state.job_rank(), operation,
-              phase == epoch_phase::moved
-                  ? "the epoch has been moved to another object; call that object's member"
-                  : "the epoch is closed already; open another one");
-}
-
 /// An epoch of any kind is open from construction until close() or destruction.
 ///
-/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages.
-template <class Derived, class State>
+/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. `Use`
+/// keeps the state. It is a noted_use if the state has a note of each such epoch that is open. Then `Derived`
+/// also has `abandon()`, which fails the job and takes the note away.
+template <class Derived, class State, class Use = local_use<State>>
 class epoch {
+  static constexpr bool is_noted = std::same_as<Use, noted_use<State>>;
+
  public:
   /// Takes over an open epoch; `other` is closed then.
   epoch(epoch&& other) noexcept
       : state_(other.state_),  // not moved: a moved-from epoch says that it is closed, and on which rank
         span_(std::move(other.span_)),
         uncaught_(other.uncaught_),
-        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {}
+        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {
+    if constexpr (is_noted) other.state_.keep();
+  }
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now, and throws the errors of its end. A second close is an error.
@@ -61,6 +50,7 @@ class epoch {
     check_open("close");
     only_call const call(*state_, "close");
     phase_ = epoch_phase::closed;
+    if constexpr (is_noted) state_.keep();
     static_cast<Derived&>(*this).finish();
     span_.end();
   }
@@ -79,6 +69,11 @@ class epoch {
   /// Opens with `ranks`; an empty group means all ranks.
   explicit epoch(local_shared_ptr<State> const& state, group ranks = {}) noexcept
       : state_(state), span_(begin(ranks)) {}
+  /// The same. Then the Derived calls settle_uncaught() unless it knows that seen_uncaught() is 0.
+  epoch(local_shared_ptr<State> const& state, group ranks, uncaught_since::unsettled_t uncaught) noexcept
+      : state_(state), span_(begin(ranks)), uncaught_(uncaught) {}
+  [[nodiscard]] int seen_uncaught() const noexcept { return uncaught_.seen(); }
+  void settle_uncaught() noexcept { uncaught_.settle(); }
   ~epoch() = default;
 
   /// The destructor of a Derived calls this. It closes the epoch, and keeps an error for the rank's next
@@ -91,7 +86,12 @@ class epoch {
     if (!is_open()) return;
     phase_ = epoch_phase::closed;
     if (uncaught_.any()) [[unlikely]] {
-      state_->abandon(Derived::operation);
+      if constexpr (is_noted) {
+        state_.keep();
+        static_cast<Derived&>(*this).abandon();
+      } else {
+        state_->abandon(Derived::operation);
+      }
       return;
     }
     try {
@@ -120,7 +120,7 @@ class epoch {
     span_ = begin({});
   }
 
-  local_use<State> state_;  ///< shared, so that the window may move, or go, before the epoch
+  Use state_;  ///< shared, so that the window may move, or go, before the epoch
 
  private:
   [[nodiscard]] auto begin(group ranks) const {

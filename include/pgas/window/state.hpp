@@ -92,9 +92,11 @@ struct window_state : use_count {
         access_open(segment.size()),
         deferred(team->deferred.get()) {
     if constexpr (access_checked_segment<segment_type>) segment.describe(label, sizeof(T));
+    deferred->add(access_open);
   }
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
+  ~window_state() override { deferred->remove(access_open); }
 
   [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
@@ -125,6 +127,11 @@ struct window_state : use_count {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_elements(std::string_view operation, rank_t target,
                                                               std::size_t first, std::size_t count) const {
     throw_out_of_range(job_rank(), operation, target, first, count, part_size(target));
+  }
+
+  /// The window has gone. Locks that are open do not count their uses: the last of them lets go again.
+  void let_go() noexcept override {
+    if (!access_open.waits_for_locks()) delete this;
   }
 
   /// Returns whether an epoch of any kind is open in which this rank accesses parts.

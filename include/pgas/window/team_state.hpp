@@ -8,6 +8,7 @@
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/default_protocols.hpp>
+#include <pgas/window/open_accesses.hpp>
 #include <utility>
 #include <vector>
 
@@ -28,11 +29,26 @@ class advanced_by_progress {
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
-    if (!error_) error_ = std::move(e);
+    if (error_) return;
+    error_ = std::move(e);
+    hinder_windows();
   }
   void rethrow() {
     if (error_) [[unlikely]]
       rethrow_now();
+  }
+
+  /// The epochs of a window of this rank. A lock that opens there finds a kept error by its look at them.
+  void add(open_accesses& window) {
+    windows_.push_back(&window);
+    window.hinder(error_ != nullptr);
+  }
+  void remove(open_accesses& window) noexcept {
+    // From the back: most windows go in the reverse order of their making.
+    auto at = windows_.end() - 1;
+    while (*at != &window) --at;
+    *at = windows_.back();
+    windows_.pop_back();
   }
 
   /// The work that `team.progress()` carries on. Each leaves the list before it goes.
@@ -44,10 +60,16 @@ class deferred_error {
  private:
   // Apart, so that a call of the library compares one word, and does nothing else.
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_now() {
-    std::rethrow_exception(std::exchange(error_, nullptr));
+    auto const error = std::exchange(error_, nullptr);
+    hinder_windows();
+    std::rethrow_exception(error);
+  }
+  void hinder_windows() noexcept {
+    for (open_accesses* const window : windows_) window->hinder(error_ != nullptr);
   }
 
   std::exception_ptr error_;
+  std::vector<open_accesses*> windows_;
 };
 
 /// One rank's state of one team. Windows hold it too, so that a team may be destroyed before its windows.

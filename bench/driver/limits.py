@@ -80,8 +80,9 @@ LIMITS = [
      'of 4.5 ns overlap with them.'),
     (r'lock_(exclusive|shared|all)/two_level.*', 'The protocol\'s own accesses, counted and done by hand without an epoch around them. '
      'Experiment: with accesses that are inlined whatever else the program has, and requests that look for no sleeper, a shared lock takes '
-     '5.9 ns in place of 9.0, and 5.0 without a count of the window\'s users, where those by hand take 5.1. Calls kept the address in memory, and each locked instruction waited for that '
-     'store. An exclusive lock takes 12.6 in place of 13.2 (11.1), and lock_all 5.8 in place of 6.8 (5.3).'),
+     '5.9 ns in place of 9.0, and 5.0 without a count of the window\'s users, where those by hand take 5.1. Calls kept the address in '
+     'memory, and each locked instruction waited for that store. An exclusive lock takes 12.6 in place of 13.2 (11.1), and lock_all 5.8 in '
+     'place of 6.8 (5.3).'),
     (r'lock_(exclusive|shared|all)/mailed_locks', 'Three stores to lines at which the other rank looks: request, answer and release. '
      'Experiment by hand: without the release they take as long, 122 ns on near cores and 520 on far ones, so only request and answer count. '
      'Ours, with each message in its own line, takes 205 and 690 to 820. The owner got the request 50 ns after the release, since it missed one line '

@@ -20,7 +20,8 @@ LIMITS = [
     (r'fence/instructions', 'The flags of two ranks by hand, 13 instructions. Of our 20, 5 find the epoch and look whether it is open, 2 look '
      'which fence the window has, 5 count this fence and add to the sum, 3 look whether a rank sleeps on the word, and 3 compare and return. 2 '
      'more are addresses for calls out of line. Experiment: 27 with a call that wakes a sleeper before the comparison, since six save '
-     'registers for that call. 21 with the comparison in that call, too, and the sum\'s address read twice.'),
+     'registers for that call. 21 with the comparison in that call, too, and the sum\'s address read twice. '
+     '19 with one call for a sleeper and for the wait, which then looks for a sleeper again.'),
     (r'lock_exclusive/instructions', 'A compare-exchange and a store by hand. Experiment: of 31 instructions in place of 94, 9 are the '
      'protocol\'s accesses with the look at the bell of the word that is released, by which ranks sleep, 6 the two looks for a passing '
      'exception, 6 the number of the open locks with a kept error, 6 the addresses and the bias, 2 the check of the rank, and 2 the loop. '

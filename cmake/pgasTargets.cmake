@@ -14,6 +14,8 @@ if(NOT TARGET pgas::pgas)
   target_include_directories(pgas::pgas INTERFACE "${pgas_include_dir}")
   target_compile_features(pgas::pgas INTERFACE cxx_std_20)
   target_link_libraries(pgas::pgas INTERFACE Threads::Threads)
+  # As in meson.build: g++ makes vectors of loops over several local views.
+  target_compile_options(pgas::pgas INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=vect-max-version-for-alias-checks=60>)
   if(NOT pgas_assertions STREQUAL "normal")
     target_compile_definitions(pgas::pgas INTERFACE PGAS_ASSERTIONS=${pgas_assertions})
   endif()

@@ -118,12 +118,12 @@ LIMITS = [
     (r'own_cells/.*', 'A loop over a pointer, as the compiler makes it.'),
     (r'halo/.*', 'The same halo by `exchange_halo`, which is what a put of each side and a synchronization cost.'),
     (r'fields/[124] .* by local view', 'The loop over pointers, which the compiler is told not to overlap. Other pointers may reach a part, so '
-     'the compiler compares addresses before each row, and g++ gives up after ten. In 2-D two fields need 13 comparisons, and four 54. '
-     'Rows of a pitch that is known at run time share none. Experiment: told by an option to compare 100, g++ reaches 0.94 of the pointers '
-     'with two fields in 2-D (1.50 without) and 1.04 with four (1.17). In 3-D rows of 40 cells pay for the comparisons: 1.14 with two '
-     'fields (1.32) and 1.41 with four (1.19). With one field in 3-D, g++ compares five times: 1.03 on an idle core, and 1.11 beside a busy '
-     'one. The same views in for_each_cell need no comparison: 1.01 and 1.04. Field by field it takes 79 us instead of 114 in 2-D and 122 '
-     'instead of 157 in 3-D with two fields (pointers: 83 and 130). Staged cells need no other loop: the row by view.'),
+     'the compiler compares addresses before each row. By itself g++ gives up after ten; meson.build lets it compare 60. In 2-D two fields '
+     'need 13 comparisons and four 54, in 3-D four need 86. Rows of a pitch that is known at run time share none. Experiment: with 60 g++ '
+     'reaches 0.94 of the pointers with two fields in 2-D (1.38 with ten) and 1.00 with four (1.11). In 3-D rows of 40 cells pay for '
+     'the comparisons: 1.09 with two fields (1.22). With 100 four fields take 1.41 in 3-D (1.17). With one field in 3-D, g++ compares '
+     'five times: 1.03 on an idle core, and 1.11 beside a busy one. The same views in for_each_cell need no comparison: 1.01 and 1.04. '
+     'Staged cells need no other loop: the row by view.'),
     (r'fields/. of 3-D/.* by numbered range-v3 rows', 'The loop over pointers. The rows of eight boxes are found by their numbers for each row of '
      'results, and each number is divided by the rows of a plane. Experiment: the '
      'same rows one after the other, the row by range-v3 rows, take 0.96, 0.90 and 0.74 times as long as pointers with one, two '

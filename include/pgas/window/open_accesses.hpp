@@ -23,11 +23,16 @@ class open_accesses {
   open_accesses(open_accesses const&) = delete;
   /// An epoch that is no lock opens, or ends. Requires that no lock is open.
   open_accesses& operator=(bool open) noexcept {
-    number() = open ? no_lock : none;
+    rank_t const now = open ? no_lock : none;
+    if (now_ == is_hindered) [[unlikely]] {
+      hindered_ = now;
+    } else {
+      now_ = now;
+    }
     return *this;
   }
 
-  [[nodiscard]] bool any() const noexcept { return number() != none; }
+  [[nodiscard]] bool any() const noexcept { return now_ != none && number() != none; }
   /// Returns whether a lock is open. If so, it ends by end_one_of_more, even if it is the only one.
   [[nodiscard]] bool waits_for_locks() noexcept {
     rank_t& now = number();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +57,7 @@ class peer_memory {
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t rank, std::string_view operation, int why) const {
     job_->check(operation);  // the rank may be gone
+    if (why == EFAULT) await_failure(operation);
     std::string const who = text_of({"rank ", rank});
     if (why == ESRCH) throw_error(errc::rank_failed, job_->rank(), operation, {who, " is gone"});
     constexpr std::string_view advice =
@@ -62,6 +65,15 @@ class peer_memory {
         "for processes as they were at the team's first long collective";
     throw_error(errc::unsupported, job_->rank(), operation,
                 {"the memory that ", who, " gave cannot be reached: ", std::strerror(why), advice});
+  }
+
+  /// Throws the failure of another rank that is recorded within a fifth of a second. A rank whose call throws
+  /// frees its memory first, and records its failure after that.
+  void await_failure(std::string_view operation) const {
+    for (int looks = 0; looks < 200; ++looks) {
+      ::usleep(1000);
+      job_->check(operation);
+    }
   }
 
   job const* job_;

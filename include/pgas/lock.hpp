@@ -103,8 +103,9 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   [[nodiscard]] rank_t target() const noexcept { return target_; }
   /// The ranks whose parts may be accessed: the target.
   [[nodiscard]] group open_to() const noexcept { return group(&target_, 1); }
-  /// The same as flush and flush_local of the target.
+  /// The same as flush of the target.
   void flush_all() { to<"flush_all">(target_).flush(); }
+  /// The same as flush_local of the target.
   void flush_local_all() { to<"flush_local_all">(target_).flush_local(); }
   /// Opens the part. Call it before a loop of single accesses.
   [[nodiscard]] target_view<typename State::memory_state, Hints> to() { return to(target_); }

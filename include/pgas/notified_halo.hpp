@@ -44,6 +44,7 @@ class notified_halo {
   /// destructor finishes the exchange, too; the rank's next call then throws its error.
   class [[nodiscard]] pending {
    public:
+    /// Takes over the exchange; `other` has nothing to finish then.
     pending(pending&& other) noexcept
         : halo_(std::exchange(other.halo_, nullptr)),
           into_(std::move(other.into_)),

@@ -135,13 +135,13 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     auto const [owner, offset] = place_of("rget", index);
     return base::rget(owner, offset, into);
   }
-  /// Like accumulate and get_accumulate of a box, and return a request that is done at return.
-  /// MPI_Raccumulate, MPI_Rget_accumulate.
+  /// Like accumulate of a box, and returns a request that is done at return. MPI_Raccumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
     accumulate_as("raccumulate", at, values, op);
     return {};
   }
+  /// Like get_accumulate of a box, and returns a request that is done at return. MPI_Rget_accumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(box_type const& at, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) {

@@ -132,9 +132,10 @@ struct memory_place {
     access,  ///< load and store
     call,    ///< a system call of another rank
   };
-  std::uint64_t at = 0;
-  reach by = reach::none;
+  std::uint64_t at = 0;    ///< an address; of which process depends on `by`
+  reach by = reach::none;  ///< how other ranks reach it
 
+  /// Whether other ranks reach the memory at all.
   [[nodiscard]] bool is_there() const noexcept { return by != reach::none; }
 };
 

@@ -16,8 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The sender and the length of a message that a rank has received.
 struct received {
-  rank_t from = 0;
-  std::size_t words = 0;
+  rank_t from = 0;        ///< the sender
+  std::size_t words = 0;  ///< of the message
 };
 
 /// The work of a rank for each message of a queue. It may send; it must not receive.

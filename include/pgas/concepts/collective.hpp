@@ -129,8 +129,8 @@ concept reaching_medium = posting_medium<M> && requires(M& m, M const& cm, rank_
 /// A link between ranks whose distance is a power of two: from rank r to rank r + 2^exponent, or to
 /// r - 2^exponent if it goes down. Ranks are counted in a circle.
 struct link {
-  unsigned exponent = 0;
-  bool goes_down = false;
+  unsigned exponent = 0;   ///< of the distance
+  bool goes_down = false;  ///< towards lower ranks
 
   friend constexpr bool operator==(link, link) = default;
 };

@@ -62,7 +62,7 @@ concept mailbox_of_words =
 /// The receiver of one protocol's messages: a function, and the state that it is called with.
 struct message_receiver {
   void (*receive)(void* state, rank_t from, word message) = nullptr;  ///< may send, must not wait
-  void* state = nullptr;
+  void* state = nullptr;                                              ///< the first argument of `receive`
   bool is_close = false;  ///< its words often follow each other at once: see mailbox_of_words
 };
 

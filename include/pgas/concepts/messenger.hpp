@@ -19,17 +19,17 @@ inline constexpr word any_tag = ~word{0};
 
 /// The envelope of a message that has arrived.
 struct arrived_message {
-  rank_t from = 0;
-  word tag = 0;
-  std::size_t bytes = 0;
+  rank_t from = 0;        ///< the sender
+  word tag = 0;           ///< what the sender has called it
+  std::size_t bytes = 0;  ///< of its contents
 
   friend bool operator==(arrived_message const&, arrived_message const&) = default;
 };
 
 /// The number of a send or a receive that has been started. `wait` ends it.
 struct message_request {
-  std::uint32_t place = 0;
-  std::uint32_t use = 0;  ///< of the place, so that a request that has ended is recognized
+  std::uint32_t place = 0;  ///< in the table of requests that have not ended
+  std::uint32_t use = 0;    ///< of the place, so that a request that has ended is recognized
 };
 
 /// The bytes that a messenger holds on one rank.

@@ -11,8 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A message as a receiver sees it in its stream.
 struct observed_message {
-  rank_t from = 0;
-  std::size_t bytes = 0;
+  rank_t from = 0;        ///< the sender
+  std::size_t bytes = 0;  ///< of its contents
 
   friend bool operator==(observed_message const&, observed_message const&) = default;
 };

@@ -75,7 +75,7 @@ class distributed_queue {
 
  public:
   using value_type = T;
-  static constexpr takers taken_by = Takers;
+  static constexpr takers taken_by = Takers;  ///< the ranks that may pop
 
   /// For make_queue and make_inbox.
   distributed_queue(Control words, Window memory, detail::ring_places const& places)

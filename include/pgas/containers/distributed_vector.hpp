@@ -126,10 +126,11 @@ class distributed_vector {
   /// Appends elements, without other ranks' between them, and returns the index of the first. They can be
   /// read at return. Throws errc::no_space, and then appends none.
   std::size_t append(std::span<T const> values) { return append_or_throw(values, "append"); }
-  /// The same, and returns nothing if the vector has no room.
+  /// Like push_back, and returns nothing if the vector has no room.
   [[nodiscard]] std::optional<std::size_t> try_push_back(T const& value) {
     return try_append(std::span<T const>(&value, 1));
   }
+  /// Like append, and returns nothing if the vector has no room; then it appends none.
   [[nodiscard]] std::optional<std::size_t> try_append(std::span<T const> values) {
     return counts_.append(values.size(), capacity(), [&](std::size_t first) { write(first, values); });
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <pgas/concepts/policy_of_map.hpp>
 #include <pgas/support/expects.hpp>
+#include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -86,12 +87,11 @@ namespace detail {
 /// The types that a policy chooses for keys of a type. A value that is no policy has those of `locking`, so
 /// that the compiler comes to the sentence that refuses it.
 template <class Policy, class Key>
-struct map_defaults : map_defaults<map_policy, Key> {};
-template <policy_of_map Policy, class Key>
-struct map_defaults<Policy, Key> {
-  using options = typename Policy::options;
-  using hash = typename Policy::template hash<Key>;
-  using equal = typename Policy::template equal<Key>;
+struct map_defaults {
+  using policy = std::conditional_t<policy_of_map<Policy>, Policy, map_policy>;
+  using options = typename policy::options;
+  using hash = typename policy::template hash<Key>;
+  using equal = typename policy::template equal<Key>;
 };
 
 }  // namespace detail

@@ -50,10 +50,6 @@ struct mcs {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-   public:
-    on(Control& control, control_words first)
-        : control_(&control), words_(control, first), not_queued_(static_cast<std::size_t>(control.size())) {}
-
     /// A part, its words, and this rank's words for it.
     struct place_type {
       rank_t target;
@@ -65,6 +61,11 @@ struct mcs {
       [[nodiscard]] cell_type next() const noexcept { return own[0]; }
       [[nodiscard]] cell_type state() const noexcept { return own[1]; }
     };
+
+   public:
+    on(Control& control, control_words first)
+        : control_(&control), words_(control, first), not_queued_(static_cast<std::size_t>(control.size())) {}
+
     [[nodiscard]] place_type place(rank_t target) {
       return {target, words_.template cells<2>(target, 0),
               words_.template cells<2>(self(), 2 + 2 * static_cast<std::size_t>(target))};

@@ -51,9 +51,6 @@ struct mcs_wp {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-   public:
-    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
-
     /// A part, its words, and this rank's word for it.
     struct place_type {
       rank_t target;
@@ -64,6 +61,10 @@ struct mcs_wp {
       [[nodiscard]] cell_type writers() const noexcept { return part[2]; }
       [[nodiscard]] cell_type first() const noexcept { return part[3]; }
     };
+
+   public:
+    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
+
     [[nodiscard]] place_type place(rank_t target) {
       return {target, words_.template cells<4>(target, 0), next(me(), target)};
     }

@@ -56,13 +56,6 @@ struct queued {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-   public:
-    on(Control& control, control_words first)
-        : control_(&control),
-          words_(control, first),
-          exclusively_(2 * static_cast<word>(control.rank()) + 1),
-          parts_(static_cast<std::size_t>(control.size())) {}
-
     /// A part and its two words.
     struct place_type {
       rank_t target;
@@ -71,6 +64,14 @@ struct queued {
       [[nodiscard]] cell_type held() const noexcept { return words[0]; }
       [[nodiscard]] cell_type tail() const noexcept { return words[1]; }
     };
+
+   public:
+    on(Control& control, control_words first)
+        : control_(&control),
+          words_(control, first),
+          exclusively_(2 * static_cast<word>(control.rank()) + 1),
+          parts_(static_cast<std::size_t>(control.size())) {}
+
     [[nodiscard]] place_type place(rank_t target) { return {target, words_.template cells<2>(target, 0)}; }
 
     template <boundary Boundary>

@@ -60,14 +60,15 @@ struct two_level {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-   public:
-    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
-
     /// A part and its word.
     struct place_type {
       rank_t target;
       cell_type part;
     };
+
+   public:
+    on(Control& control, control_words first) : control_(&control), words_(control, first) {}
+
     [[nodiscard]] place_type place(rank_t target) { return {target, part(target)}; }
 
     template <boundary Boundary>

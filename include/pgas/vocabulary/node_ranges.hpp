@@ -28,15 +28,21 @@ class node_ranges {
     return {std::move(leader_of), ranks};
   }
 
+  /// The number of ranks of the team.
   [[nodiscard]] rank_t ranks() const noexcept { return ranks_; }
+  /// The number of nodes.
   [[nodiscard]] rank_t count() const noexcept { return static_cast<rank_t>(leaders_.size()); }
+  /// The first rank of each node, ascending.
   [[nodiscard]] std::vector<rank_t> const& leaders() const noexcept { return leaders_; }
-  /// The first rank of a node, and the one after its last.
+  /// The first rank of a node.
   [[nodiscard]] rank_t first(rank_t node) const noexcept { return leaders_[static_cast<std::size_t>(node)]; }
+  /// The rank after the last one of a node.
   [[nodiscard]] rank_t end(rank_t node) const noexcept {
     return node + 1 < count() ? first(node + 1) : ranks_;
   }
+  /// The number of ranks of a node.
   [[nodiscard]] rank_t size(rank_t node) const noexcept { return end(node) - first(node); }
+  /// The node of a rank.
   [[nodiscard]] rank_t node_of(rank_t rank) const noexcept {
     return static_cast<rank_t>(std::upper_bound(leaders_.begin(), leaders_.end(), rank) - leaders_.begin()) -
            1;

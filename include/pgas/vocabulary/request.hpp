@@ -74,6 +74,7 @@ class joined_requests {
 template <>
 class joined_requests<done> : public done {
  public:
+  /// Adds a transfer, which needs no memory.
   static constexpr void add(done) noexcept {}
 };
 static_assert(request<joined_requests<done>>);

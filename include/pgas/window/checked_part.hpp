@@ -17,7 +17,9 @@ class checked_part : protected target_part<State, Hints, Where> {
  public:
   using typename part::value_type;
 
+  /// For epochs.
   checked_part(State& state, rank_t target) : part(state, target), size_(state.part_size(target)) {}
+  /// For visit.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit checked_part(checked_part<State, Hints, Asked> const& asked) noexcept

@@ -21,7 +21,7 @@ namespace collectives {
 
 /// The algorithm that the library chooses, from the operation, its bytes, the number of ranks and the memory.
 struct automatic {
-  static constexpr std::string_view name = "automatic";
+  static constexpr std::string_view name = "automatic";  ///< in predictions and errors
 };
 
 }  // namespace collectives
@@ -30,6 +30,7 @@ struct automatic {
 /// one. Those of namespace op and of the standard library are known. MPI: the flag of MPI_Op_create.
 template <class Op>
 struct commutative : Op {
+  /// Takes the operation.
   explicit commutative(Op op) : Op(std::move(op)) {}
   using Op::operator();
   static constexpr bool commutes = true;  ///< operands may change places

@@ -19,8 +19,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The name of an operation as a template argument: errors tell it, and no call has to pass it.
 template <std::size_t N>
 struct operation_name {
-  char text[N];
+  char text[N];  ///< the name and a 0
 
+  /// Copies a string literal.
   consteval operation_name(char const (&name)[N]) { std::copy_n(name, N, text); }
   operator std::string_view() const noexcept { return {text, N - 1}; }
 };
@@ -246,8 +247,7 @@ class accesses {
                       std::span<value_type> before, Op op = {}) {
     to<"get_accumulate">(target).get_accumulate(at, values, before, op);
   }
-  /// Like accumulate and get_accumulate, and return a request: see target_view::raccumulate. MPI_Raccumulate,
-  /// MPI_Rget_accumulate.
+  /// Like accumulate, and returns a request: see target_view::raccumulate. MPI_Raccumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}) {
     return to<"raccumulate">(target).raccumulate(i, value, op);
@@ -256,6 +256,7 @@ class accesses {
   [[nodiscard]] done raccumulate(rank_t target, rows_of at, std::span<value_type const> values, Op op = {}) {
     return to<"raccumulate">(target).raccumulate(at, values, op);
   }
+  /// Like get_accumulate, and returns a request: see target_view::rget_accumulate. MPI_Rget_accumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(rank_t target, std::size_t i, value_type const& value,
                                      value_type& before, Op op = {}) {

@@ -16,6 +16,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
 
  public:
   using base::base;
+  /// For visit.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit target_atomics(target_atomics<State, Hints, Asked> const& asked) noexcept : base(asked) {}
@@ -69,8 +70,8 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     modify_rows_checked("get_accumulate", at, values, before.data(), op);
   }
 
-  /// Like accumulate and get_accumulate, and returns a request for programs that collect requests. It is done
-  /// at return: `values` may be reused, and `before` may be read. MPI_Raccumulate, MPI_Rget_accumulate.
+  /// Like accumulate, and returns a request for programs that collect requests. It is done at return, and
+  /// `values` may be reused. MPI_Raccumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {}) const {
     combine_checked("raccumulate", i, value, op);
@@ -81,6 +82,8 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     modify_all_checked("raccumulate", first, values, nullptr, op);
     return {};
   }
+  /// Like get_accumulate, and returns a request. It is done at return: `values` may be reused, and `before`
+  /// may be read. MPI_Rget_accumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(std::size_t first, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) const {

@@ -17,6 +17,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
  public:
   using typename part::value_type;
   using checked_part<State, Hints, Where>::checked_part;
+  /// For visit.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit target_transfers(target_transfers<State, Hints, Asked> const& asked) noexcept : checks(asked) {}

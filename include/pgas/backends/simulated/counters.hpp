@@ -19,6 +19,7 @@ struct operations {
   [[nodiscard]] constexpr std::uint64_t all() const noexcept {
     return puts + gets + stores + loads + atomics;
   }
+  /// Adds each count of `o`.
   constexpr operations& operator+=(operations const& o) noexcept {
     puts += o.puts, gets += o.gets, stores += o.stores, loads += o.loads, atomics += o.atomics;
     bytes += o.bytes;

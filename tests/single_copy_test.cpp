@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iostream>
 #include <pgas/window.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -258,6 +259,26 @@ TEST_CASE("single copies: a system that forbids them later gives an error that n
       std::string const text = e->what();
       CHECK_MESSAGE(
           text.find("broadcast: the memory that rank 0 gave cannot be reached") != std::string::npos, text);
+    }
+  });
+}
+
+TEST_CASE("single copies: the failure of a rank is the cause, and not the memory that it has freed") {
+  for_each_model<std::tuple<process_model>>([&]<class Model>(Model) {
+    if constexpr (std::is_same_v<Model, process_model>) {
+      auto const e = error_of<Model>(2, [](auto& team) {
+        std::vector<number> mine(50'000);
+        team.broadcast(mine);
+        if (team.rank() == 1) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as long as a rank frees memory
+          throw std::runtime_error("rank 1 gives up");
+        }
+        memory_place const freed{.at = 8, .by = memory_place::reach::call};  // no page is there
+        team.state()->backend.write_to(1, freed, std::as_bytes(std::span(mine)), "broadcast");
+      });
+      REQUIRE(e.has_value());
+      std::string const text = e->what();
+      CHECK_MESSAGE(text.find("rank 1 gives up") != std::string::npos, text);
     }
   });
 }

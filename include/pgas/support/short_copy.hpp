@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <pgas/support/expects.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Copies are in assembly or in registers of 32 bytes. Sanitizers see neither into assembly nor, some of
+/// them, accesses of 32 bytes. So under them every copy is a memcpy, as on other processors.
+inline constexpr bool copies_in_assembly =
+#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    false;
+#elif !defined(__has_feature)
+    true;
+#else
+    !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer));
+#endif
+
+/// A copy of fewer bytes is inlined and never passes the caches.
+inline constexpr std::size_t long_copy = 4096;
+
+/// A piece of as many bytes as the processor moves at once.
+template <std::size_t Bytes>
+struct copied_at_once {
+  std::byte at[Bytes];
+};
+
+/// Copies the first `Count` pieces and the last `Count` pieces, which may overlap. All loads precede all
+/// stores.
+template <std::size_t Piece, std::size_t Count>
+void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  copied_at_once<Piece> first[Count], last[Count];
+  for (std::size_t i = 0; i < Count; ++i) {
+    std::memcpy(&first[i], from + i * Piece, Piece);
+    std::memcpy(&last[i], from + bytes - (Count - i) * Piece, Piece);
+  }
+  for (std::size_t i = 0; i < Count; ++i) {
+    std::memcpy(to + i * Piece, &first[i], Piece);
+    std::memcpy(to + bytes - (Count - i) * Piece, &last[i], Piece);
+  }
+}
+
+#if defined(__x86_64__)
+/// A longer copy gains nothing from `copy_wide`: a memcpy moves it by the processor's own instruction for
+/// strings, whose start counts less then.
+inline constexpr std::size_t most_wide = 8192;
+
+/// Copies 32 to 64 bytes in two registers of 32 bytes, inline.
+///
+/// Registers of 16 bytes take twice as many places in the queue of stores, so a walk past the caches has half
+/// as many lines under way. In assembly, since callers are compiled for processors without these registers.
+[[gnu::always_inline]] inline void copy_in_two(std::byte* to, std::byte const* from,
+                                               std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 1>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm1\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1");
+#endif
+}
+/// Copies 64 to 128 bytes in four registers of 32 bytes, inline.
+[[gnu::always_inline]] inline void copy_in_four(std::byte* to, std::byte const* from,
+                                                std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 2>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu 32(%[from]), %%ymm1\n\t"
+      "vmovdqu -64(%[from],%[bytes]), %%ymm2\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm3\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, 32(%[to])\n\t"
+      "vmovdqu %%ymm2, -64(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm3, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3");
+#endif
+}
+
+/// Copies 128 to 256 bytes in eight registers of 32 bytes, inline. All loads precede all stores: where both
+/// places are the same of a page, a load would wait for the store before it.
+[[gnu::always_inline]] inline void copy_in_eight(std::byte* to, std::byte const* from,
+                                                 std::size_t bytes) noexcept {
+#if defined(__AVX__)
+  copy_ends<32, 4>(to, from, bytes);
+#else
+  asm volatile(
+      "vmovdqu (%[from]), %%ymm0\n\t"
+      "vmovdqu 32(%[from]), %%ymm1\n\t"
+      "vmovdqu 64(%[from]), %%ymm2\n\t"
+      "vmovdqu 96(%[from]), %%ymm3\n\t"
+      "vmovdqu -128(%[from],%[bytes]), %%ymm4\n\t"
+      "vmovdqu -96(%[from],%[bytes]), %%ymm5\n\t"
+      "vmovdqu -64(%[from],%[bytes]), %%ymm6\n\t"
+      "vmovdqu -32(%[from],%[bytes]), %%ymm7\n\t"
+      "vmovdqu %%ymm0, (%[to])\n\t"
+      "vmovdqu %%ymm1, 32(%[to])\n\t"
+      "vmovdqu %%ymm2, 64(%[to])\n\t"
+      "vmovdqu %%ymm3, 96(%[to])\n\t"
+      "vmovdqu %%ymm4, -128(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm5, -96(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm6, -64(%[to],%[bytes])\n\t"
+      "vmovdqu %%ymm7, -32(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+#endif
+}
+
+/// Copies 64 bytes in two registers.
+[[gnu::always_inline, gnu::target("avx2")]] inline void copy_wide_line(std::byte* to,
+                                                                       std::byte const* from) noexcept {
+  using wide [[gnu::vector_size(32)]] = unsigned char;
+  wide first, second;
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&second, from + sizeof first, sizeof second);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + sizeof first, &second, sizeof second);
+}
+
+/// Copies 64 bytes or more. Lines from both ends may overlap.
+[[gnu::always_inline, gnu::target("avx2")]] inline void copy_wide_lines(std::byte* to, std::byte const* from,
+                                                                        std::size_t bytes) noexcept {
+  std::byte* const to_last = to + bytes - 64;
+  std::byte const* const from_last = from + bytes - 64;
+  if (bytes > 256) {
+    for (; from < from_last; from += 64, to += 64) copy_wide_line(to, from);
+  } else {
+    copy_wide_line(to, from);
+    if (bytes > 128) {
+      copy_wide_line(to + 64, from + 64);
+      copy_wide_line(to_last - 64, from_last - 64);
+    }
+  }
+  copy_wide_line(to_last, from_last);
+}
+
+/// Copies 64 to `most_wide` bytes in registers of 32 bytes.
+///
+/// A memcpy is called through a table and chooses among more lengths, so it takes 1.1 to 1.8 times as long.
+/// The function is not inlined: its callers are compiled for processors without these registers, too.
+[[gnu::noinline, gnu::target("avx2")]] inline void copy_wide(std::byte* to, std::byte const* from,
+                                                             std::size_t bytes) noexcept {
+  copy_wide_lines(to, from, bytes);
+}
+
+/// Copies rows of 64 to `most_wide` bytes in registers of 32 bytes. One call for all rows.
+[[gnu::noinline, gnu::target("avx2")]] inline void copy_wide_rows(std::byte* to, std::size_t to_pitch,
+                                                                  std::byte const* from,
+                                                                  std::size_t from_pitch, std::size_t rows,
+                                                                  std::size_t row_bytes) noexcept {
+  for (; rows > 0; --rows, to += to_pitch, from += from_pitch) copy_wide_lines(to, from, row_bytes);
+}
+#endif
+
+/// Copies 32 bytes or more through the caches: up to 256 inline where the processor has the registers, and
+/// more by a call, which would cost more than a short copy.
+inline void copy_cached(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+  if (copies_in_assembly && __builtin_cpu_supports("avx2")) [[likely]] {
+    if (bytes <= 64) return copy_in_two(to, from, bytes);
+    if (bytes <= 128) return copy_in_four(to, from, bytes);
+    if (bytes <= 256) return copy_in_eight(to, from, bytes);
+    if (bytes <= most_wide) return copy_wide(to, from, bytes);
+  }
+#endif
+  if (bytes <= 64) return copy_ends<16, 2>(to, from, bytes);
+  std::memcpy(to, from, bytes);
+}
+
+/// Copies any number of bytes through the caches.
+inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  if (bytes >= 32) [[likely]] {
+    copy_cached(to, from, bytes);
+  } else if (bytes >= 16) {
+    copy_ends<16, 1>(to, from, bytes);
+  } else if (bytes >= 8) {
+    copy_ends<8, 1>(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4, 1>(to, from, bytes);
+  } else if (bytes != 0) {
+    to[0] = from[0];
+    to[bytes / 2] = from[bytes / 2];
+    to[bytes - 1] = from[bytes - 1];
+  }
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -8,8 +8,10 @@
 #include <pgas/array/streamed_copy.hpp>
 #include <pgas/support/cache_sizes.hpp>
 #include <pgas/support/combine.hpp>
+#include <pgas/support/copy_pauses.hpp>
 #include <pgas/support/copy_run.hpp>
 #include <pgas/support/streaming_copier.hpp>
+#include <pgas/support/streaming_trial.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <vector>
 
@@ -70,7 +72,8 @@ TEST_CASE(
        {std::size_t{4096}, std::size_t{4096 + 64 + 3}, std::size_t{1} << 20U, all}) {
     pgas::detail::streaming_copier copy;
     std::vector<std::byte> to(all + 2 * margin, guard);
-    for (int walk = 0; walk < 2; ++walk) {  // the second walk begins again in the middle of a run
+    // The second walk begins again in the middle of a run. From the fourth on, a machine may stream again.
+    for (int walk = 0; walk < 6; ++walk) {
       std::fill(to.begin(), to.end(), guard);
       for (std::size_t done = 0; done < all; done += piece) {
         copy(to.data() + margin + done, from.data() + 5 + done, std::min(piece, all - done));
@@ -149,6 +152,110 @@ TEST_CASE("copy_run: blocks side by side in the same rows are no copy to the sam
   pgas::detail::copy_run run(100, 1000);
   for (std::size_t block = 0; block < 4; ++block)
     CHECK(run.passes_caches(at + 50 * block, at + 50 * block + 850, 300));
+}
+
+TEST_CASE("copy_run: only copies to a place that is used again are so, and the first of them is known") {
+  std::vector<std::byte> memory(5000);
+  auto* const at = memory.data();
+  pgas::detail::copy_run run(100, 1000);
+  auto const copy = [&](std::size_t first, std::size_t bytes) {
+    (void)run.passes_caches(at + first, at + first + bytes, bytes);
+    return run.is_again() ? run.is_first_again(bytes) ? 1 : 2 : 0;
+  };
+  CHECK(copy(0, 200) == 0);
+  CHECK(copy(200, 200) == 0);
+  for (int again = 0; again < 3; ++again) {
+    CHECK(copy(0, 200) == 1);
+    CHECK(copy(200, 200) == 2);
+  }
+  CHECK(copy(1000, 200) == 0);
+}
+
+namespace {
+
+/// Runs of copies at a time that passes as told.
+class timed_runs {
+ public:
+  /// Copies `pieces` of 100 ticks with a pause before each, a very long one before piece `slow`, and a pause
+  /// after them all.
+  void run(std::size_t pieces, std::uint64_t pause, std::uint64_t at_end, std::size_t source_step = 10,
+           std::size_t slow = 0) {
+    for (std::size_t i = 0; i < pieces; ++i) {
+      if (i > 0) now_ += i == slow ? 1'000'000 : pause;
+      pauses_.begin(i == 0, &source_[i * source_step], now_);
+      now_ += 100;
+      pauses_.end(&source_[i * source_step + 10], now_);
+    }
+    now_ += at_end;
+  }
+  [[nodiscard]] bool is_unread() { return pauses_.is_unread(); }
+
+ private:
+  pgas::detail::copy_pauses pauses_;
+  std::vector<std::byte> source_ = std::vector<std::byte>(1000);
+  std::uint64_t now_ = 1000;
+};
+
+}  // namespace
+
+TEST_CASE("copy_pauses: copies that follow at once are unread, and pauses after two of them mean a reader") {
+  timed_runs runs;
+  CHECK_FALSE(runs.is_unread());
+  runs.run(1, 0, 5);
+  CHECK_FALSE(runs.is_unread());  // nothing is known before the second copy to the place
+  runs.run(1, 0, 5);
+  CHECK(runs.is_unread());
+  runs.run(1, 0, 50);
+  runs.run(1, 0, 5);  // after one pause: the program may have done anything else
+  CHECK(runs.is_unread());
+  runs.run(1, 0, 50);
+  CHECK(runs.is_unread());
+  runs.run(1, 0, 50);
+  CHECK(runs.is_unread());
+  runs.run(1, 0, 5);  // after the second pause in succession
+  CHECK_FALSE(runs.is_unread());
+  runs.run(1, 0, 5);
+  CHECK(runs.is_unread());
+}
+
+TEST_CASE(
+    "copy_pauses: a pause inside of a run counts as long as a piece at most, and often as much as it is") {
+  timed_runs runs;
+  for (int i = 0; i < 3; ++i) runs.run(40, 0, 5);
+  CHECK(runs.is_unread());
+  SUBCASE("one long pause in many pieces") {
+    for (int i = 0; i < 4; ++i) {
+      runs.run(40, 0, 5, 10, 17);
+      CHECK(runs.is_unread());
+    }
+  }
+  SUBCASE("each piece is read before the next") {
+    for (int i = 0; i < 4; ++i) runs.run(40, 30, 5);
+    CHECK_FALSE(runs.is_unread());
+  }
+  SUBCASE("all pieces are read after the last") {
+    for (int i = 0; i < 4; ++i) runs.run(40, 0, 2000);
+    CHECK_FALSE(runs.is_unread());
+  }
+  SUBCASE("all pieces come from the same source") {
+    for (int i = 0; i < 4; ++i) runs.run(40, 0, 5, 0);
+    CHECK_FALSE(runs.is_unread());
+  }
+}
+
+TEST_CASE("streaming_trial: the way whose copies take clearly less time is the quicker one") {
+  constexpr std::size_t bytes = std::size_t{1} << 20U;
+  auto const once = [](std::byte* to, std::byte const* from, std::size_t n) { std::memcpy(to, from, n); };
+  auto const often = [](std::byte* to, std::byte const* from, std::size_t n) {
+    for (int i = 0; i < 10; ++i) {
+      std::memcpy(to, from, n);
+      asm volatile("" : : : "memory");
+    }
+  };
+  if constexpr (pgas::detail::copies_in_assembly)
+    CHECK(pgas::detail::streaming_trial(bytes, once, often).is_quicker());
+  CHECK_FALSE(pgas::detail::streaming_trial(bytes, often, once).is_quicker());
+  CHECK_FALSE(pgas::detail::streaming_trial(std::size_t{1} << 60U, once, often).is_quicker());  // no memory
 }
 
 TEST_CASE("cache_sizes: the texts of the system are read as numbers and as masks of cores") {

@@ -22,6 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// run the caches keep a quarter of this core's share of the third level: as much for the source, and half of
 /// the share for other data. A copy to lines that stay there takes 0.65 to 0.9 of the time of one past the
 /// caches. Where other data push them out between two copies, those data take much longer than the copy.
+/// Where the third level is far, a copy to it takes longer than one past the caches: see streaming_trial.
 class copy_run {
  public:
   copy_run() = default;
@@ -66,6 +67,11 @@ class copy_run {
     store(length_, after + (is_again ? again : 0));
     return after > (is_again ? kept_again() : kept_);
   }
+
+  /// Returns whether the last copy goes to a place that is used again, and that the caches keep.
+  [[nodiscard]] bool is_again() noexcept { return load(length_) >= again; }
+  /// Returns whether the last copy, of so many bytes, was the first of such a run.
+  [[nodiscard]] bool is_first_again(std::size_t bytes) noexcept { return load(length_) == again + bytes; }
 
  private:
   static constexpr std::size_t again = std::size_t{1} << 62U;

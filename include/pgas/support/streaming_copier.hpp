@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <pgas/support/copy_pauses.hpp>
 #include <pgas/support/copy_run.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/short_copy.hpp>
+#include <pgas/support/streaming_trial.hpp>
+#include <pgas/support/ticks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -141,6 +144,10 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
 }
 
 /// Copies to one memory, and streams past the caches what they could not keep: see copy_run.
+///
+/// It also streams to a place that is used again, where that is quicker (streaming_trial) and nobody seems to
+/// read there (copy_pauses). A reader finds the bytes of 2 to 8 MiB in the third level in 0.6 to 0.75 of the
+/// time that it takes from memory. So with a reader, copies through the caches win 7 to 20 % for both.
 class streaming_copier {
  public:
   void operator()(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
@@ -165,10 +172,31 @@ class streaming_copier {
  private:
   [[gnu::noinline]] void copy_in_run(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if (run_.passes_caches(to, to + bytes, bytes)) return stream(to, from, bytes);
-    copy_cached(to, from, bytes);
+    if (bytes < least_again || !run_.is_again()) return copy_cached(to, from, bytes);
+    copy_again(to, from, bytes);
+  }
+  /// Copies to a place that is used again, through the caches, if somebody may read it there.
+  void copy_again(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+    pauses_.begin(run_.is_first_again(bytes), from, ticks());
+    if (pauses_.is_unread() && streams_again()) {
+      stream(to, from, bytes);
+    } else {
+      copy_cached(to, from, bytes);
+    }
+    pauses_.end(from + bytes, ticks());
+  }
+  /// Returns whether this machine copies more quickly to memory than to the third level.
+  static bool streams_again() noexcept {
+    static bool const answer =
+        streaming_trial(half_of_second_level() / 2 * 3, stream, copy_cached).is_quicker();
+    return answer;
   }
 
+  /// A shorter copy would gain nothing past the caches, since each of them ends by a wait for memory.
+  static constexpr std::size_t least_again = std::size_t{16} << 10U;
+
   copy_run run_;
+  copy_pauses pauses_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

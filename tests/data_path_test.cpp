@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <pgas/array/streamed_copy.hpp>
 #include <pgas/support/cache_sizes.hpp>
 #include <pgas/support/combine.hpp>
 #include <pgas/support/copy_pauses.hpp>
 #include <pgas/support/copy_run.hpp>
+#include <pgas/support/short_copy.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/support/streaming_trial.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -63,6 +65,59 @@ TEST_CASE("copy: every length up to 1100 bytes, from and to any place in a line,
     }
   }
 }
+
+#if defined(__x86_64__)
+namespace {
+
+/// Checks a copy of each of these lengths to every place in a line, from several places in a line.
+template <class Copy>
+void check_at_every_place(Copy copy, std::size_t least, std::size_t most, std::size_t step = 1) {
+  auto const from = numbered(most + 64);
+  std::size_t wrong = 0;
+  for (std::size_t bytes = least; bytes <= most; bytes += step) {
+    std::vector<std::byte> to(bytes + 64 + 2 * margin);
+    auto expected = to;
+    for (std::size_t place = 0; place < 64; ++place) {
+      std::byte const* const source = from.data() + (place * 5 + bytes) % 64;
+      std::memset(to.data(), 0xA5, to.size());
+      std::memset(expected.data(), 0xA5, to.size());
+      std::memcpy(expected.data() + margin + place, source, bytes);
+      copy(to.data() + margin + place, source, bytes);
+      wrong += std::memcmp(to.data(), expected.data(), to.size()) != 0 ? 1 : 0;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+/// The same for a copy of rows, of which each place gets two.
+template <class Copy>
+void check_rows_at_every_place(Copy copy, std::size_t least, std::size_t most, std::size_t step) {
+  check_at_every_place(
+      [copy](std::byte* to, std::byte const* from, std::size_t bytes) {
+        std::size_t const half = bytes / 2;
+        copy(to, bytes - half, from, bytes - half, 2, half);
+        if (half != bytes - half) to[half] = from[half];
+      },
+      2 * least, 2 * most, step);
+}
+
+}  // namespace
+
+TEST_CASE("copy: registers of 32 bytes copy every length exactly, to every place in a line") {
+  using namespace pgas::detail;
+  if (!copies_in_assembly) return;
+  if (__builtin_cpu_supports("avx2")) {
+    check_at_every_place([](auto... a) { copy_in_two(a...); }, 32, 64);
+    check_at_every_place([](auto... a) { copy_in_four(a...); }, 64, 128);
+    check_at_every_place([](auto... a) { copy_in_eight(a...); }, 128, 256);
+    check_at_every_place(copy_wide, 64, 700);
+    check_at_every_place(copy_wide, 700, most_wide, 257);
+    check_rows_at_every_place(copy_wide_rows, 64, 600, 7);
+  }
+  check_at_every_place(copy_cached, 257, 700);
+  check_at_every_place(copy_cached, most_wide - 1, most_wide + 2);
+}
+#endif
 
 TEST_CASE(
     "copy: runs of long copies are exact, also when they become too long for the caches and bypass them") {

@@ -43,20 +43,22 @@ void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
 }
 
 #if defined(__x86_64__)
-/// A longer copy gains nothing from `copy_wide`: a memcpy moves it by the processor's own instruction for
+/// A longer copy gains nothing from registers: a memcpy moves it by the processor's own instruction for
 /// strings, whose start counts less then.
 inline constexpr std::size_t most_wide = 8192;
 
-/// Copies 32 to 64 bytes in two registers of 32 bytes, inline.
+// Inline copies are in assembly, since callers are compiled for processors without these registers. All loads
+// precede all stores: where both places are the same of a page, a load would wait for the store before it.
+// A caller that is compiled for longer registers loses the upper halves of all sixteen by vzeroupper.
+// `inline` is for the compiler, which else takes each line of assembly for several instructions.
+
+/// Copies 32 to 64 bytes in two registers of 32 bytes.
 ///
 /// Registers of 16 bytes take twice as many places in the queue of stores, so a walk past the caches has half
-/// as many lines under way. In assembly, since callers are compiled for processors without these registers.
+/// as many lines under way.
 [[gnu::always_inline]] inline void copy_in_two(std::byte* to, std::byte const* from,
                                                std::size_t bytes) noexcept {
-#if defined(__AVX__)
-  copy_ends<32, 1>(to, from, bytes);
-#else
-  asm volatile(
+  asm volatile inline(
       "vmovdqu (%[from]), %%ymm0\n\t"
       "vmovdqu -32(%[from],%[bytes]), %%ymm1\n\t"
       "vmovdqu %%ymm0, (%[to])\n\t"
@@ -64,16 +66,13 @@ inline constexpr std::size_t most_wide = 8192;
       "vzeroupper"
       :
       : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
-      : "memory", "xmm0", "xmm1");
-#endif
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
-/// Copies 64 to 128 bytes in four registers of 32 bytes, inline.
+/// Copies 64 to 128 bytes in four registers of 32 bytes.
 [[gnu::always_inline]] inline void copy_in_four(std::byte* to, std::byte const* from,
                                                 std::size_t bytes) noexcept {
-#if defined(__AVX__)
-  copy_ends<32, 2>(to, from, bytes);
-#else
-  asm volatile(
+  asm volatile inline(
       "vmovdqu (%[from]), %%ymm0\n\t"
       "vmovdqu 32(%[from]), %%ymm1\n\t"
       "vmovdqu -64(%[from],%[bytes]), %%ymm2\n\t"
@@ -85,18 +84,13 @@ inline constexpr std::size_t most_wide = 8192;
       "vzeroupper"
       :
       : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
-      : "memory", "xmm0", "xmm1", "xmm2", "xmm3");
-#endif
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
-
-/// Copies 128 to 256 bytes in eight registers of 32 bytes, inline. All loads precede all stores: where both
-/// places are the same of a page, a load would wait for the store before it.
+/// Copies 128 to 256 bytes in eight registers of 32 bytes.
 [[gnu::always_inline]] inline void copy_in_eight(std::byte* to, std::byte const* from,
                                                  std::size_t bytes) noexcept {
-#if defined(__AVX__)
-  copy_ends<32, 4>(to, from, bytes);
-#else
-  asm volatile(
+  asm volatile inline(
       "vmovdqu (%[from]), %%ymm0\n\t"
       "vmovdqu 32(%[from]), %%ymm1\n\t"
       "vmovdqu 64(%[from]), %%ymm2\n\t"
@@ -116,8 +110,8 @@ inline constexpr std::size_t most_wide = 8192;
       "vzeroupper"
       :
       : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
-      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
-#endif
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
 /// Copies 64 bytes in two registers.

@@ -103,7 +103,8 @@ void check_rows_at_every_place(Copy copy, std::size_t least, std::size_t most, s
 
 }  // namespace
 
-TEST_CASE("copy: registers of 32 bytes copy every length exactly, to every place in a line") {
+// The functions are called by name, since a processor chooses registers of one length only.
+TEST_CASE("copy: registers of 32 and of 64 bytes copy every length exactly, to every place in a line") {
   using namespace pgas::detail;
   if (!copies_in_assembly) return;
   if (__builtin_cpu_supports("avx2")) {
@@ -113,6 +114,13 @@ TEST_CASE("copy: registers of 32 bytes copy every length exactly, to every place
     check_at_every_place(copy_wide, 64, 700);
     check_at_every_place(copy_wide, 700, most_wide, 257);
     check_rows_at_every_place(copy_wide_rows, 64, 600, 7);
+  }
+  if (__builtin_cpu_supports("avx512f")) {
+    check_at_every_place([](auto... a) { copy_in_two_lines(a...); }, 64, 128);
+    check_at_every_place([](auto... a) { copy_in_four_lines(a...); }, 128, 256);
+    check_at_every_place(copy_in_lines, 256, 900);
+    check_at_every_place(copy_in_lines, 900, most_wide, 257);
+    check_rows_at_every_place(copy_rows_in_lines, 64, 600, 7);
   }
   check_at_every_place(copy_cached, 257, 700);
   check_at_every_place(copy_cached, most_wide - 1, most_wide + 2);

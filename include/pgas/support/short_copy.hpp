@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <pgas/support/expects.hpp>
 
@@ -46,6 +47,22 @@ void copy_ends(std::byte* to, std::byte const* from, std::size_t bytes) noexcept
 /// A longer copy gains nothing from registers: a memcpy moves it by the processor's own instruction for
 /// strings, whose start counts less then.
 inline constexpr std::size_t most_wide = 8192;
+
+/// Whether a register of 64 bytes moves a whole line at once.
+///
+/// Older processors with such registers move each in two halves, or lower their clock's rate for them. Those
+/// with AVX-VNNI do neither: glibc asks for it, too. clang++ 16 does not know it by name. A copy before the
+/// constant has its value takes shorter registers.
+inline bool const moves_whole_lines = [] {
+  if (!__builtin_cpu_supports("avx512f")) return false;
+  unsigned a = 7, b = 0, c = 0, d = 0;
+  asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  if (a == 0) return false;  // no leaf 7.1
+  a = 7;
+  c = 1;
+  asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return (a >> 4U & 1U) != 0;
+}();
 
 // Inline copies are in assembly, since callers are compiled for processors without these registers. All loads
 // precede all stores: where both places are the same of a page, a load would wait for the store before it.
@@ -113,6 +130,38 @@ inline constexpr std::size_t most_wide = 8192;
       : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
         "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
+/// Copies 64 to 128 bytes in two registers of 64 bytes.
+[[gnu::always_inline]] inline void copy_in_two_lines(std::byte* to, std::byte const* from,
+                                                     std::size_t bytes) noexcept {
+  asm volatile inline(
+      "vmovdqu64 (%[from]), %%zmm0\n\t"
+      "vmovdqu64 -64(%[from],%[bytes]), %%zmm1\n\t"
+      "vmovdqu64 %%zmm0, (%[to])\n\t"
+      "vmovdqu64 %%zmm1, -64(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+/// Copies 128 to 256 bytes in four registers of 64 bytes.
+[[gnu::always_inline]] inline void copy_in_four_lines(std::byte* to, std::byte const* from,
+                                                      std::size_t bytes) noexcept {
+  asm volatile inline(
+      "vmovdqu64 (%[from]), %%zmm0\n\t"
+      "vmovdqu64 64(%[from]), %%zmm1\n\t"
+      "vmovdqu64 -128(%[from],%[bytes]), %%zmm2\n\t"
+      "vmovdqu64 -64(%[from],%[bytes]), %%zmm3\n\t"
+      "vmovdqu64 %%zmm0, (%[to])\n\t"
+      "vmovdqu64 %%zmm1, 64(%[to])\n\t"
+      "vmovdqu64 %%zmm2, -128(%[to],%[bytes])\n\t"
+      "vmovdqu64 %%zmm3, -64(%[to],%[bytes])\n\t"
+      "vzeroupper"
+      :
+      : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes)
+      : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
 
 /// Copies 64 bytes in two registers.
 [[gnu::always_inline, gnu::target("avx2")]] inline void copy_wide_line(std::byte* to,
@@ -158,6 +207,78 @@ inline constexpr std::size_t most_wide = 8192;
                                                                   std::size_t row_bytes) noexcept {
   for (; rows > 0; --rows, to += to_pitch, from += from_pitch) copy_wide_lines(to, from, row_bytes);
 }
+
+/// A line anywhere in memory, as a register is loaded from it.
+struct [[gnu::packed, gnu::may_alias]] unaligned_line {
+  [[gnu::vector_size(64)]] unsigned char bytes;
+};
+
+/// Four lines in registers. clang++ keeps them there only if it sees no memcpy.
+struct four_lines {
+  using line [[gnu::vector_size(64)]] = unsigned char;
+
+  [[gnu::always_inline, gnu::target("avx512f")]] explicit four_lines(std::byte const* from) noexcept
+      : first(at(from)[0].bytes),
+        second(at(from)[1].bytes),
+        third(at(from)[2].bytes),
+        fourth(at(from)[3].bytes) {}
+  [[gnu::always_inline, gnu::target("avx512f")]] void store(std::byte* to) const noexcept {
+    auto* const lines = reinterpret_cast<unaligned_line*>(to);
+    lines[0].bytes = first;
+    lines[1].bytes = second;
+    lines[2].bytes = third;
+    lines[3].bytes = fourth;
+  }
+  static unaligned_line const* at(std::byte const* from) noexcept {
+    return reinterpret_cast<unaligned_line const*>(from);
+  }
+
+  line first, second, third, fourth;
+};
+
+/// Copies 256 bytes or more in registers of 64 bytes. In a copy of more than 512 bytes only the first and the
+/// last ones cross lines of `to`.
+[[gnu::always_inline, gnu::target("avx512f")]] inline void copy_many_lines(std::byte* to,
+                                                                           std::byte const* from,
+                                                                           std::size_t bytes) noexcept {
+  std::byte* const to_last = to + bytes - 256;
+  std::byte const* const from_last = from + bytes - 256;
+  four_lines const last(from_last);
+  if (bytes <= 512) {
+    four_lines const first(from);
+    last.store(to_last);
+    return first.store(to);
+  }
+  std::memcpy(to, from, 64);
+  std::size_t const head = 64 - reinterpret_cast<std::uintptr_t>(to) % 64;
+  for (to += head, from += head; from < from_last; from += 256, to += 256) four_lines(from).store(to);
+  last.store(to_last);
+}
+
+/// Copies 256 bytes or more, and up to `most_wide` in registers of 64 bytes.
+[[gnu::noinline, gnu::target("avx512f")]] inline void copy_in_lines(std::byte* to, std::byte const* from,
+                                                                    std::size_t bytes) noexcept {
+  if (bytes > most_wide) [[unlikely]]
+    return static_cast<void>(std::memcpy(to, from, bytes));
+  copy_many_lines(to, from, bytes);
+}
+
+/// Copies rows of 64 to `most_wide` bytes in registers of 64 bytes. One call for all rows.
+[[gnu::noinline, gnu::target("avx512f")]] inline void copy_rows_in_lines(std::byte* to, std::size_t to_pitch,
+                                                                         std::byte const* from,
+                                                                         std::size_t from_pitch,
+                                                                         std::size_t rows,
+                                                                         std::size_t row_bytes) noexcept {
+  for (; rows > 0; --rows, to += to_pitch, from += from_pitch) {
+    if (row_bytes <= 128) {
+      copy_in_two_lines(to, from, row_bytes);
+    } else if (row_bytes <= 256) {
+      copy_in_four_lines(to, from, row_bytes);
+    } else {
+      copy_many_lines(to, from, row_bytes);
+    }
+  }
+}
 #endif
 
 /// Copies 32 bytes or more through the caches: up to 256 inline where the processor has the registers, and
@@ -166,6 +287,11 @@ inline void copy_cached(std::byte* to, std::byte const* from, std::size_t bytes)
 #if defined(__x86_64__)
   if (copies_in_assembly && __builtin_cpu_supports("avx2")) [[likely]] {
     if (bytes <= 64) return copy_in_two(to, from, bytes);
+    if (moves_whole_lines) {
+      if (bytes <= 128) return copy_in_two_lines(to, from, bytes);
+      if (bytes <= 256) return copy_in_four_lines(to, from, bytes);
+      return copy_in_lines(to, from, bytes);
+    }
     if (bytes <= 128) return copy_in_four(to, from, bytes);
     if (bytes <= 256) return copy_in_eight(to, from, bytes);
     if (bytes <= most_wide) return copy_wide(to, from, bytes);

@@ -125,8 +125,10 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
                       std::size_t rows, std::size_t row_bytes, bool streams) noexcept {
 #if defined(__x86_64__)
   if (copies_in_assembly && !streams && row_bytes >= 64 && row_bytes <= most_wide &&
-      __builtin_cpu_supports("avx2"))
-    return copy_wide_rows(to, to_pitch, from, from_pitch, rows, row_bytes);
+      __builtin_cpu_supports("avx2")) {
+    return (moves_whole_lines ? copy_rows_in_lines : copy_wide_rows)(to, to_pitch, from, from_pitch, rows,
+                                                                     row_bytes);
+  }
 #endif
   constexpr std::size_t ahead = 4;
   bool const is_short = row_bytes <= 1024;

@@ -145,6 +145,14 @@ inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from
   }
 }
 
+/// Returns whether this machine copies more quickly to memory than to the third level. The first call tries
+/// it.
+inline bool is_memory_quicker() noexcept {
+  static bool const answer =
+      streaming_trial(half_of_second_level() / 2 * 3, stream, copy_cached).is_quicker();
+  return answer;
+}
+
 /// Copies to one memory, and streams past the caches what they could not keep: see copy_run.
 ///
 /// It also streams to a place that is used again, where that is quicker (streaming_trial) and nobody seems to
@@ -180,20 +188,13 @@ class streaming_copier {
   /// Copies to a place that is used again, through the caches, if somebody may read it there.
   void copy_again(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     pauses_.begin(run_.is_first_again(bytes), from, ticks());
-    if (pauses_.is_unread() && streams_again()) {
+    if (pauses_.is_unread() && is_memory_quicker()) {
       stream(to, from, bytes);
     } else {
       copy_cached(to, from, bytes);
     }
     pauses_.end(from + bytes, ticks());
   }
-  /// Returns whether this machine copies more quickly to memory than to the third level.
-  static bool streams_again() noexcept {
-    static bool const answer =
-        streaming_trial(half_of_second_level() / 2 * 3, stream, copy_cached).is_quicker();
-    return answer;
-  }
-
   /// A shorter copy would gain nothing past the caches, since each of them ends by a wait for memory.
   static constexpr std::size_t least_again = std::size_t{16} << 10U;
 

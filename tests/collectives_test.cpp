@@ -249,12 +249,12 @@ TEST_CASE(
       return std::string(e->what());
     };
     auto const text = refused([](auto& team) {
-      std::vector<int> mine(team.rank() == 1 ? 24 : 20);
+      std::vector<int> mine(team.rank() == 1 ? 24 : 18);
       team.all_reduce(mine, mine);
     });
     CHECK_MESSAGE(text.find("all_reduce") != std::string::npos, text);
     refused([](auto& team) {
-      std::vector<int> mine(20);
+      std::vector<int> mine(18);
       if (team.rank() == 1) {
         team.broadcast(mine, 0);
       } else {
@@ -262,7 +262,7 @@ TEST_CASE(
       }
     });
     refused([](auto& team) {
-      std::vector<int> mine(20);
+      std::vector<int> mine(18);
       team.broadcast(mine, team.rank() == 2 ? 1 : 0);
     });
   });

@@ -12,7 +12,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic. A
-/// store rings the bell beside its word.
+/// store rings the bell at the end of the word's lines.
 class mapped_control {
  public:
   static constexpr rmw read_modify_write = rmw::native;
@@ -21,6 +21,12 @@ class mapped_control {
   /// slow it down.
   static constexpr std::size_t stride = 128;
 
+ private:
+  /// The bell is the last word, on the second line.
+  static constexpr std::size_t bell_at = stride / sizeof(word) - 1;
+  static_assert(bell_at * sizeof(word) >= 64, "a bell lies on another line than its word");
+
+ public:
   // All accesses are inlined, whatever else a program has: a call would have its address in memory, and the
   // locked instruction would wait for that store.
 
@@ -28,15 +34,15 @@ class mapped_control {
    public:
     explicit slot_type(word* at) noexcept : at_(at) {}
     [[nodiscard]] word* address() const noexcept { return at_; }
-    /// Behind the word and its bell, up to the next word.
-    static constexpr std::size_t room_bytes = stride - 2 * sizeof(word);
+    /// From the word, but aligned, to its bell.
+    static constexpr std::size_t room_bytes = stride - 3 * sizeof(word);
     [[nodiscard]] std::byte* room() const noexcept { return reinterpret_cast<std::byte*>(at_ + 2); }
     [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
     [[gnu::always_inline]] void store(word value, std::memory_order order) const noexcept {
       std::atomic_ref(*at_).store(value, order);
-      bell::ring_behind(at_);
+      bell::ring_behind<bell_at>(at_);
     }
 
    private:
@@ -55,8 +61,10 @@ class mapped_control {
     [[nodiscard, gnu::always_inline]] basic_cell<false> quietly() const noexcept {
       return basic_cell<false>(at_);
     }
-    [[nodiscard, gnu::always_inline]] bool is_slept_on() const noexcept { return bell::is_set_behind(at_); }
-    void wake_sleepers() const noexcept { bell::wake_behind(at_); }
+    [[nodiscard, gnu::always_inline]] bool is_slept_on() const noexcept {
+      return bell::is_set_behind<bell_at>(at_);
+    }
+    void wake_sleepers() const noexcept { bell::wake_behind<bell_at>(at_); }
     [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -89,7 +97,7 @@ class mapped_control {
    private:
     friend mapped_control;
     [[gnu::always_inline]] void ring() const noexcept {
-      if constexpr (Rings) bell::ring_behind(at_);
+      if constexpr (Rings) bell::ring_behind<bell_at>(at_);
     }
     word* at_;
   };
@@ -155,8 +163,8 @@ class mapped_control {
     return std::min(size(), static_cast<rank_t>(owner().block().cores));
   }
 
-  /// The bell of a word: the next bytes of its line.
-  static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + 1); }
+  /// The bell of a word.
+  static std::uint32_t* beside(word* at) noexcept { return reinterpret_cast<std::uint32_t*>(at + bell_at); }
   [[nodiscard]] job const& owner() const noexcept { return extent_.owner(); }
   /// The first word of an owner's share.
   [[nodiscard]] std::byte* share(rank_t owner) const noexcept {

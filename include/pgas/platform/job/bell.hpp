@@ -19,6 +19,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A bell is 32 bits of shared memory beside an awaited word. A rank sleeps on it until a store to the word.
 ///
+/// The bell of a control word lies on another line than the word. A rank that waits looks at the word, so it
+/// takes the word's line from the storer as soon as that has stored. A look at a bell on that line would
+/// fetch it back. The line of the bell stays in all caches, since a bell changes only for a sleep.
+///
 /// Source    the futex of Linux; the fence that only one side pays: Dice, Huang, Yang 2001, "Asymmetric
 /// Dekker
 ///           synchronization", and membarrier(2).
@@ -37,8 +41,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// kernel compares the bell with 1 under a lock that the wake-up takes, too. If the second sleeper exchanges
 /// after the storer, its acquire pairs with the storer's release, and it loads the stored value.
 ///
-/// Costs     a storer: a load from the line that it has just stored to. The first storer after a sleeper has
-///           come also makes a system call. A sleeper: three system calls.
+/// Costs     a storer: a load from a line that it has, but after a sleep. The first storer after a sleeper
+///           also makes a system call. A sleeper: three system calls.
 namespace bell {
 
 /// The most bells on which one rank can sleep at a time: as many as the system takes.
@@ -101,21 +105,21 @@ inline bool fence_everywhere() noexcept {
     wake(at);
 }
 
-/// The same for the bell that lies behind a word. The call that wakes takes the word, whose address the
-/// caller has, so a storer does not compute that of the bell.
-template <class Word>
+/// The same for the bell that lies `Words` words behind a word. The call that wakes takes the word, whose
+/// address the caller has, so a storer does not compute that of the bell.
+template <std::size_t Words, class Word>
 [[gnu::cold, gnu::noinline]] void wake_behind(Word* at) noexcept {
-  wake(reinterpret_cast<std::uint32_t*>(at + 1));
+  wake(reinterpret_cast<std::uint32_t*>(at + Words));
 }
-template <class Word>
+template <std::size_t Words, class Word>
 [[nodiscard, gnu::always_inline]] inline bool is_set_behind(Word* at) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in ring
-  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at + 1)).load(std::memory_order_relaxed) != 0;
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at + Words)).load(std::memory_order_relaxed) != 0;
 }
-template <class Word>
+template <std::size_t Words, class Word>
 [[gnu::always_inline]] inline void ring_behind(Word* at) noexcept {
-  if (is_set_behind(at)) [[unlikely]]
-    wake_behind(at);
+  if (is_set_behind<Words>(at)) [[unlikely]]
+    wake_behind<Words>(at);
 }
 
 /// Sleeps until one of the bells is 0, for at most `longest` nanoseconds. Returns false if the system

@@ -22,8 +22,8 @@ template <class Word>
   }
 }
 
-/// Stores to a slot, and asks for its line at once to write it. Many a slot has a bell on its line. The look
-/// at the bell else asks for the line to read, and the store asks again, one after the other.
+/// Stores to a slot, and asks for its line at once to write it. The store itself asks for the line only when
+/// all before it has ended.
 template <control_slot Slot>
 [[gnu::always_inline]] inline void store_now(Slot const& slot, word value, std::memory_order order) {
   will_change(slot);

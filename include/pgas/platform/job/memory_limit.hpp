@@ -7,6 +7,7 @@
 #include <limits>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/function_ref.hpp>
 #include <pgas/support/text_of.hpp>
 #include <string>
 #include <string_view>
@@ -18,8 +19,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 inline constexpr std::uint64_t no_memory_limit = std::numeric_limits<std::uint64_t>::max();
 
 /// Calls each(line) for the lines of a file, without their ends, until it returns false.
-template <class Each>
-void for_each_line(std::string const& path, Each const& each) {
+[[gnu::cold]] inline void for_each_line(std::string const& path, function_ref<bool(std::string_view)> each) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return;
   char buffer[4096];
@@ -32,16 +32,17 @@ void for_each_line(std::string const& path, Each const& each) {
 }
 
 /// The number after `key` in a file of lines; no_memory_limit if there is none, as for "max".
-inline std::uint64_t number_after(std::string const& path, std::string_view key) {
+[[gnu::cold]] inline std::uint64_t number_after(std::string const& path, std::string_view key) {
   std::uint64_t value = no_memory_limit;
-  for_each_line(path, [&](std::string_view line) {
+  auto const take = [&](std::string_view line) {
     if (!line.starts_with(key)) return true;
     char* end = nullptr;
     char const* const digits = line.data() + key.size();  // ends with a zero: a line of fgets
     unsigned long long const number = std::strtoull(digits, &end, 10);
     if (end != digits) value = number;
     return false;
-  });
+  };
+  for_each_line(path, take);
   return value;
 }
 
@@ -62,7 +63,7 @@ struct memory_group {
 
   /// The bytes that the group may still take. If fewer than `wanted` are free, it counts the pages of files,
   /// which the system gives up first. memory.high is no limit here: it slows a process, and kills none.
-  [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
+  [[gnu::cold, nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
     std::uint64_t const limit =
         number_after(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"), "");
     if (limit >= no_memory_limit / 4) return no_memory_limit;  // version 1 says so by such a number
@@ -82,53 +83,61 @@ struct memory_group {
   }
 };
 
+/// Takes the first word off a line, with the character that ends it.
+inline std::string_view take_word(std::string_view& line, char end = ' ') {
+  auto const at = line.find(end);
+  auto const word = line.substr(0, at);
+  line.remove_prefix(at == line.npos ? line.size() : at + 1);
+  return word;
+}
+
+/// Adds the group `own` and those around it, if a line of /proc/self/mountinfo is the place of the memory
+/// groups of this version. Returns whether it is.
+[[gnu::cold]] inline bool add_mounted_groups(std::vector<memory_group>& all, std::string_view line,
+                                             int version, std::string const& own, std::string const& root) {
+  for (int skipped = 0; skipped < 3; ++skipped) take_word(line);
+  std::string_view const mounted = take_word(line);  // the group that is visible at the place
+  std::string_view const place = take_word(line);
+  while (!line.empty() && take_word(line) != "-") {}
+  auto const kind = take_word(line);
+  take_word(line);
+  if (kind != (version == 1 ? "cgroup" : "cgroup2")) return false;
+  if (version == 1 && !lists(line, "memory")) return false;
+  // A container may see its own group as the root. Then nothing is known of the groups around it.
+  std::string_view below = own;
+  if (mounted != "/") {
+    bool const inside =
+        below.starts_with(mounted) && (below.size() == mounted.size() || below[mounted.size()] == '/');
+    below = inside ? below.substr(mounted.size()) : "";
+  }
+  if (below.find("..") != below.npos) below = "";
+  while (below.ends_with('/')) below.remove_suffix(1);
+  for (;;) {
+    all.push_back({.folder = text_of({root, place, below}), .version = version});
+    if (below.empty()) return true;
+    below = below.substr(0, below.rfind('/'));
+  }
+}
+
 /// All control groups that limit this process: its own, and those around it. The tighter limit may be on any
 /// level. `root` is put before all paths; a test has a tree of its own.
-inline std::vector<memory_group> memory_groups(std::string const& root = "") {
+[[gnu::cold]] inline std::vector<memory_group> memory_groups(std::string const& root = "") {
   std::vector<memory_group> all;
-  auto const next_word = [](std::string_view& line, char end = ' ') {
-    auto const at = line.find(end);
-    auto const word = line.substr(0, at);
-    line.remove_prefix(at == line.npos ? line.size() : at + 1);
-    return word;
-  };
   for (int const version : {1, 2}) {
     std::string own;  // the group of this process, in the hierarchy of this version
-    for_each_line(root + "/proc/self/cgroup", [&](std::string_view line) {
-      next_word(line, ':');
-      auto const controllers = next_word(line, ':');
+    auto const take_own = [&](std::string_view line) {
+      take_word(line, ':');
+      auto const controllers = take_word(line, ':');
       bool const found = version == 1 ? lists(controllers, "memory") : controllers.empty();
       if (found) own = line;
       return !found;
-    });
+    };
+    for_each_line(root + "/proc/self/cgroup", take_own);
     if (own.empty()) continue;
-    for_each_line(root + "/proc/self/mountinfo", [&](std::string_view line) {
-      for (int skipped = 0; skipped < 3; ++skipped) next_word(line);
-      std::string const mounted(next_word(line));  // the group that is visible at the place
-      std::string const place(next_word(line));
-      while (!line.empty() && next_word(line) != "-") {}
-      auto const kind = next_word(line);
-      next_word(line);
-      if (kind != (version == 1 ? "cgroup" : "cgroup2")) return true;
-      if (version == 1 && !lists(line, "memory")) return true;
-      // A container may see its own group as the root. Then nothing is known of the groups around it.
-      std::string below = own;
-      if (mounted != "/") {
-        bool const inside =
-            own.starts_with(mounted) && (own.size() == mounted.size() || own[mounted.size()] == '/');
-        below = inside ? own.substr(mounted.size()) : "";
-      }
-      if (below.find("..") != below.npos) below.clear();
-      while (below.ends_with('/')) below.pop_back();
-      for (;;) {
-        std::string folder = root;
-        folder.append(place).append(below);
-        all.push_back({.folder = std::move(folder), .version = version});
-        if (below.empty()) break;
-        below.resize(below.rfind('/'));
-      }
-      return false;
-    });
+    auto const look_further = [&](std::string_view line) {
+      return !add_mounted_groups(all, line, version, own, root);
+    };
+    for_each_line(root + "/proc/self/mountinfo", look_further);
   }
   return all;
 }
@@ -136,7 +145,7 @@ inline std::vector<memory_group> memory_groups(std::string const& root = "") {
 /// The bytes that this process may still take if it wants `wanted`: the least of the machine's free memory
 /// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
 /// by a signal without an error.
-inline std::uint64_t available_memory(std::uint64_t wanted) {
+[[gnu::cold]] inline std::uint64_t available_memory(std::uint64_t wanted) {
   static std::vector<memory_group> const groups = memory_groups();
   std::uint64_t const free_kib = number_after("/proc/meminfo", "MemAvailable:");
   std::uint64_t least = free_kib == no_memory_limit ? no_memory_limit : free_kib * 1024;

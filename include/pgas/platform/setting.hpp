@@ -22,7 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 class setting {
  public:
   /// A variable of the environment.
-  static setting variable(char const* name) {
+  [[gnu::cold]] static setting variable(char const* name) {
     char const* const text = std::getenv(name);
     return {name, text != nullptr ? text : ""};
   }
@@ -32,7 +32,8 @@ class setting {
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
   /// A whole number, decimal or with 0x. `what` names its kind, such as "a number of ranks".
-  [[nodiscard]] std::uint64_t whole(std::string_view what, std::uint64_t least, std::uint64_t most) const {
+  [[gnu::cold, nodiscard]] std::uint64_t whole(std::string_view what, std::uint64_t least,
+                                               std::uint64_t most) const {
     std::string_view digits = text_;
     int const base = digits.starts_with("0x") ? 16 : 10;
     if (base == 16) digits.remove_prefix(2);
@@ -47,7 +48,7 @@ class setting {
   }
 
   /// A time in seconds. The limit of one year is as good as never, and fits into every clock.
-  [[nodiscard]] double seconds() const {
+  [[gnu::cold, nodiscard]] double seconds() const {
     constexpr std::uint64_t most = 32'000'000;
     double value = 0;
     auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
@@ -59,14 +60,14 @@ class setting {
   }
 
   /// 1 for yes, 0 for no.
-  [[nodiscard]] bool yes_or_no() const {
+  [[gnu::cold, nodiscard]] bool yes_or_no() const {
     if (text_ != "0" && text_ != "1") refuse("0 or 1");
     return text_ == "1";
   }
 
   /// The index of the text in a list of names.
   template <class Names>
-  [[nodiscard]] std::size_t one_of(Names const& names) const {
+  [[gnu::cold, nodiscard]] std::size_t one_of(Names const& names) const {
     std::size_t index = 0;
     for (std::string_view const known : names) {
       if (known == text_) return index;

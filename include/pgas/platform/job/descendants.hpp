@@ -23,7 +23,7 @@ struct descendant {
 
 /// All descendants of this process that have not ended. If this process is a subreaper, it inherits its
 /// children's orphans, so the result includes daemons. Empty if /proc is not there.
-inline std::vector<descendant> descendants() {
+[[gnu::cold]] inline std::vector<descendant> descendants() {
   std::vector<descendant> all;
   ::DIR* const open = ::opendir("/proc");
   if (open == nullptr) return all;

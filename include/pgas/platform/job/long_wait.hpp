@@ -139,7 +139,7 @@ class long_wait {
   /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
   /// between its looks doubles, so that a wait that is only long costs little. Rank 0 also looks beside
   /// another one if it receives copies of records, since it alone counts them.
-  void look_for_deadlock(std::int64_t at) {
+  [[gnu::cold]] void look_for_deadlock(std::int64_t at) {
     auto& looker = job_.block().looker;
     bool const counts_copies =
         job_.rank() == 0 && job_.block().has_copies.load(std::memory_order_relaxed) != 0;
@@ -179,7 +179,7 @@ class long_wait {
     if (!same) last_.swap(set);
   }
 
-  [[nodiscard]] std::string describe(std::vector<sighting> const& set) const {
+  [[gnu::cold, nodiscard]] std::string describe(std::vector<sighting> const& set) const {
     auto const text = [](std::span<std::atomic<char> const> from) {
       std::string s;
       for (auto const& c : from) {
@@ -207,7 +207,8 @@ class long_wait {
   }
 
   /// Appends the numbers of awaited ranks, of which bits_of(w) returns the w-th 64 bits.
-  void append_awaited(std::string& sentence, function_ref<std::uint64_t(std::size_t)> bits_of) const {
+  [[gnu::cold]] void append_awaited(std::string& sentence,
+                                    function_ref<std::uint64_t(std::size_t)> bits_of) const {
     char const* separator = " ";
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);

@@ -51,7 +51,7 @@ class supervisor {
   /// Starts one process for each rank and returns when all processes of the job have ended. The process runs
   /// main(job of the rank) and skips the program's exit handlers.
   template <class Main>
-  void run(Main const& main) {
+  [[gnu::cold]] void run(Main const& main) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // blocked, it only ends a pause
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::setpgid(0, 0);
@@ -79,7 +79,7 @@ class supervisor {
   }
 
   template <class Main>
-  void start(Main const& main) {
+  [[gnu::cold]] void start(Main const& main) {
     // The ranks inherit it from their birth. Each rank calls it again and keeps the result.
     static_cast<void>(bell::admit_fences());
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
@@ -118,7 +118,7 @@ class supervisor {
   [[nodiscard]] bool program_lives() const noexcept { return ::getppid() == program_; }
 
   /// Reaps all processes that have ended; returns false when none is left.
-  bool reap() {
+  [[gnu::cold]] bool reap() {
     for (;;) {
       int status = 0;
       ::pid_t const ended = ::waitpid(-1, &status, WNOHANG);
@@ -131,7 +131,7 @@ class supervisor {
     }
   }
 
-  void record_end(rank_t rank, ::pid_t process, int status) {
+  [[gnu::cold]] void record_end(rank_t rank, ::pid_t process, int status) {
     --running_;
     std::string const who = text_of({"rank ", rank, " (process ", process, ")"});
     if (WIFSIGNALED(status)) {
@@ -145,7 +145,7 @@ class supervisor {
   }
 
   /// Begins the end of the job if it is time, and takes its next step.
-  void act(std::int64_t at) {
+  [[gnu::cold]] void act(std::int64_t at) {
     if (!program_lives() && next_signal_ != SIGKILL) {
       next_signal_ = SIGKILL;
       next_step_ = at;
@@ -161,7 +161,7 @@ class supervisor {
     }
   }
 
-  void signal_all(int signal) const {
+  [[gnu::cold]] void signal_all(int signal) const {
     for (::pid_t const pid : ranks_) {
       if (pid != 0) ::kill(pid, signal);
     }
@@ -201,7 +201,7 @@ class supervisor {
 
 /// Runs main(job of the rank) in a process for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
-void run_processes(job const& j, Main const& main) {
+[[gnu::cold]] void run_processes(job const& j, Main const& main) {
   std::fflush(nullptr);  // otherwise each child would write the buffers again
   ::pid_t const program = ::getpid();
   ::sigset_t all;

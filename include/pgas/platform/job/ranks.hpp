@@ -42,7 +42,7 @@ class team_ranks {
 
 /// Runs one rank's main and records its end in the job; returns true if main returned.
 template <class Main>
-bool run_rank(job const& j, Main&& main) noexcept {
+[[gnu::cold]] bool run_rank(job const& j, Main&& main) noexcept {
   rank_t const self = j.rank();
   j.mark_running();
   try {
@@ -59,7 +59,7 @@ bool run_rank(job const& j, Main&& main) noexcept {
 }
 
 /// Throws the job's failure, if there is one. A supervisor calls it last.
-inline void throw_failure(job const& j) {
+[[gnu::cold]] inline void throw_failure(job const& j) {
   if (j.failed()) throw_error(j.failure_code(), j.failed_rank(), {j.failure_text()});
 }
 

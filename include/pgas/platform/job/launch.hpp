@@ -24,7 +24,7 @@ struct inherited {
 /// Runs main(job of the rank) on ranks that are processes. If a launcher has started this process, it is one
 /// of them; else `ranks` new ones are started. Returns the job when all have ended.
 template <class Main>
-[[gnu::cold]] job launch_processes(rank_t ranks, bool shared_arena, Main const& main) {
+job launch_processes(rank_t ranks, bool shared_arena, Main const& main) {
   if (auto const given = inherited::find(); given.fd >= 0) {
     auto mine = job::attach(given.fd, given.rank);
     if (!run_rank(mine, [&] { main(mine); })) throw_failure(mine);

@@ -51,7 +51,7 @@ class supervisor {
   /// Starts one process for each rank and returns when all processes of the job have ended. The process runs
   /// main(job of the rank) and skips the program's exit handlers.
   template <class Main>
-  [[gnu::cold]] void run(Main const& main) {
+  void run(Main const& main) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // blocked, it only ends a pause
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::setpgid(0, 0);
@@ -79,7 +79,7 @@ class supervisor {
   }
 
   template <class Main>
-  [[gnu::cold]] void start(Main const& main) {
+  void start(Main const& main) {
     // The ranks inherit it from their birth. Each rank calls it again and keeps the result.
     static_cast<void>(bell::admit_fences());
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
@@ -201,7 +201,7 @@ class supervisor {
 
 /// Runs main(job of the rank) in a process for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
-[[gnu::cold]] void run_processes(job const& j, Main const& main) {
+void run_processes(job const& j, Main const& main) {
   std::fflush(nullptr);  // otherwise each child would write the buffers again
   ::pid_t const program = ::getpid();
   ::sigset_t all;

@@ -42,7 +42,7 @@ class team_ranks {
 
 /// Runs one rank's main and records its end in the job; returns true if main returned.
 template <class Main>
-[[gnu::cold]] bool run_rank(job const& j, Main&& main) noexcept {
+bool run_rank(job const& j, Main&& main) noexcept {
   rank_t const self = j.rank();
   j.mark_running();
   try {

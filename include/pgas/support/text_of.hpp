@@ -18,15 +18,15 @@ class text_piece {
   text_piece(int number) noexcept : text_piece(static_cast<long long>(number)) {}
   text_piece(long number) noexcept : text_piece(static_cast<long long>(number)) {}
   text_piece(long long number) noexcept
-      : value_(static_cast<std::uint64_t>(number)), is_(number < 0 ? negative : natural) {}
-  text_piece(unsigned number) noexcept : value_(number), is_(natural) {}
-  text_piece(unsigned long number) noexcept : value_(number), is_(natural) {}
-  text_piece(unsigned long long number) noexcept : value_(number), is_(natural) {}
+      : value_(static_cast<std::uint64_t>(number)), is_(number < 0 ? kind::negative : kind::natural) {}
+  text_piece(unsigned number) noexcept : value_(number), is_(kind::natural) {}
+  text_piece(unsigned long number) noexcept : value_(number), is_(kind::natural) {}
+  text_piece(unsigned long long number) noexcept : value_(number), is_(kind::natural) {}
 
   [[gnu::cold]] void append_to(std::string& all) const {
-    if (is_ == text) {
+    if (is_ == kind::text) {
       all.append(text_, static_cast<std::size_t>(value_));
-    } else if (is_ == negative) {
+    } else if (is_ == kind::negative) {
       all.append(std::to_string(static_cast<std::int64_t>(value_)));
     } else {
       all.append(std::to_string(value_));
@@ -34,11 +34,11 @@ class text_piece {
   }
 
  private:
-  enum kind : unsigned char { text, natural, negative };
+  enum class kind : unsigned char { text, natural, negative };
 
   char const* text_ = nullptr;
   std::uint64_t value_;  ///< the number, or the length of the text
-  kind is_ = text;
+  kind is_ = kind::text;
 };
 
 /// Appends texts and numbers to a message.

@@ -51,6 +51,25 @@ void check_combine(Op op, std::size_t count) {
   REQUIRE_MESSAGE(to == expected, count, " elements");
 }
 
+#if defined(__x86_64__) && !defined(__clang__)  // clang++ optimizes no single function
+using wide [[gnu::vector_size(32)]] = int;
+constexpr int vectors = 12;  // as many as a caller keeps in registers beside the copy's own four
+
+/// Adds vectors that wait in registers during a copy.
+[[gnu::noinline, gnu::target("avx2"), gnu::optimize("O2")]] void add_around_a_copy(int const* values,
+                                                                                   int* sums, std::byte* to,
+                                                                                   std::byte const* from) {
+  wide waiting[vectors];
+#pragma GCC unroll 12
+  for (int i = 0; i < vectors; ++i) std::memcpy(&waiting[i], values + 8 * i, sizeof waiting[i]);
+  pgas::detail::copy_in_four(to, from, 100);
+  wide sum = waiting[0];
+#pragma GCC unroll 12
+  for (int i = 1; i < vectors; ++i) sum += waiting[i];
+  std::memcpy(sums, &sum, sizeof sum);
+}
+#endif
+
 }  // namespace
 
 TEST_CASE("copy: every length up to 1100 bytes, from and to any place in a line, is exact") {
@@ -145,6 +164,19 @@ TEST_CASE(
     }
   }
 }
+
+#if defined(__x86_64__) && !defined(__clang__)
+TEST_CASE("copy: vectors that its caller keeps in registers are whole after it") {
+  if (!__builtin_cpu_supports("avx2")) return;
+  std::vector<int> values(8 * vectors), sums(8), expected(8);
+  for (std::size_t i = 0; i < values.size(); ++i) expected[i % 8] += values[i] = static_cast<int>(i * i + 1);
+  auto const from = numbered(100);
+  std::vector<std::byte> to(100);
+  add_around_a_copy(values.data(), sums.data(), to.data(), from.data());
+  CHECK(to == from);
+  CHECK(sums == expected);
+}
+#endif
 
 TEST_CASE("copy: rows of every size reach their places, and no byte between them changes") {
   constexpr std::size_t most = std::size_t{1} << 20U;

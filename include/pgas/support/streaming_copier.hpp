@@ -195,6 +195,7 @@ class streaming_copier {
     }
     pauses_.end(from + bytes, ticks());
   }
+
   /// A shorter copy would gain nothing past the caches, since each of them ends by a wait for memory.
   static constexpr std::size_t least_again = std::size_t{16} << 10U;
 

@@ -110,6 +110,18 @@ class Judging(unittest.TestCase):
         self.assertEqual(row['verdict'], 'BEHIND')
         self.assertAlmostEqual(row['short'], 1.5)
 
+    def test_two_programs_near_each_other_need_five_pairs(self):
+        def put(ours, theirs, times):
+            return judge.judge(rounds(*[ours] * times, row='acc_latency', size=1 << 20) +
+                               rounds(*[theirs] * times, row='acc_latency', size=1 << 20, contender='mpich'))[0]
+        for ours, theirs, verdict in ((1e-6, 0.9e-6, 'BEHIND'), (1e-6, 1.1e-6, 'ok')):
+            few, enough = put(ours, theirs, 4), put(ours, theirs, 5)
+            self.assertEqual((few['verdict'], judge.open_sides(few, far=False)), ('noise', {'ahead'}))
+            self.assertIn('4 pairs of rounds', words.why_open(few))
+            self.assertEqual((enough['verdict'], judge.open_sides(enough, far=False)), (verdict, set()))
+        self.assertEqual(put(1e-6, 0.7e-6, 2)['verdict'], 'BEHIND')
+        self.assertEqual(put(1e-6, 1.4e-6, 2)['verdict'], 'ok')
+
     def test_ratios_are_formed_within_a_round(self):
         # Both take three times as long in the second round: the ratio does not.
         row, = judge.judge(rounds(1e-9, 3e-9, 1e-9) + rounds(1e-9, 3e-9, 1e-9, way='store'))

@@ -199,19 +199,19 @@ SUITES = {
     # More ranks than cores: `coll sm` spins there, and so does MPICH.
     'collectives': [
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_spins': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, rounds=3, seconds=8, row_seconds=0.02),
+              'shmem': 'shmem_collectives'}, rounds=5, sure=3, seconds=8, row_seconds=0.02),
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, ranks=(4,), rounds=3, seconds=5, row_seconds=0.02),
+              'shmem': 'shmem_collectives'}, ranks=(4,), rounds=5, sure=3, seconds=5, row_seconds=0.02),
         Part({'ours': 'bench_collectives', 'collective': 'mpi_collectives', 'collective_yields': 'mpi_collectives',
-              'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=3, seconds=4, row_seconds=0.02, full_only=True),
+              'shmem': 'shmem_collectives'}, ranks=(8, 16), rounds=5, sure=3, seconds=4, row_seconds=0.02, full_only=True),
         Part({'ours': 'bench_collective_algorithms'}, ranks=(2, 8), rounds=3, row_seconds=0.01),
     ],
     # A table of a million keys takes seconds to fill, so a program measures all its rows in one go.
     'maps': [
-        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map': 'mpi_maps', 'map_shares_cores': 'mpi_maps'}, rounds=4,
-             row_seconds=0.05, slow=True),
-        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map_shares_cores': 'mpi_maps'}, ranks=(4, 8), rounds=3,
-             row_seconds=0.05, seconds=12, slow=True, full_only=True),
+        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map': 'mpi_maps', 'map_shares_cores': 'mpi_maps'}, rounds=5,
+             sure=3, row_seconds=0.05, slow=True),
+        Part({'ours': 'bench_maps', 'openmp': 'openmp_maps', 'map_shares_cores': 'mpi_maps'}, ranks=(4, 8), rounds=5,
+             sure=3, row_seconds=0.05, seconds=12, slow=True, full_only=True),
         # Counters, queues, vectors and tasks, beside the same by hand.
         Part({'ours': 'bench_containers'}, rounds=4, row_seconds=0.05),
         Part({'ours': 'bench_containers'}, ranks=(4,), rounds=3, row_seconds=0.05, full_only=True),
@@ -370,6 +370,9 @@ SAME = 1.03
 QUIET = 0.1
 # With fewer quiet rounds, a ratio is formed from all rounds.
 ENOUGH = 3
+# A verdict on two programs needs so many pairs, unless their ratio misses or exceeds its target by this factor.
+SURE_PAIRS = 5
+CLOSE = 1.25
 # The time limit of one of the papers' programs, and of one on simulated nodes, in seconds.
 PAPER_TIMEOUT = 900
 # The longest wait of a contest for quiet in seconds, and the share of the whole time for all waits.

@@ -9,6 +9,7 @@
 #include <pgas/run.hpp>
 #include <pgas/support/in_quotes.hpp>
 #include <pgas/support/text_of.hpp>
+#include <pgas/support/values.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// before_launch(VALUE) is called before the ranks start, and after_launch(VALUE) after they have ended.
 template <class B>
 concept backend_with_option = backend<B> && requires(std::string const& value) {
-  { B::own_option::name } -> std::convertible_to<std::string_view>;
-  { B::own_option::value } -> std::convertible_to<std::string_view>;
+  { B::own_option::name } -> detail::convertible_to<std::string_view>;
+  { B::own_option::value } -> detail::convertible_to<std::string_view>;
   B::own_option::before_launch(value);
   B::own_option::after_launch(value);
 };

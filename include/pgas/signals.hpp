@@ -7,6 +7,7 @@
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/text_of.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
 #include <pgas/window/epoch.hpp>
@@ -23,8 +24,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// std::array<bool, n>, std::vector<bool>, std::span<bool const>.
 template <class M>
 concept signal_mask = requires(M const& mask, std::size_t i) {
-  { std::size(mask) } -> std::convertible_to<std::size_t>;
-  { mask[i] } -> std::convertible_to<bool>;
+  { std::size(mask) } -> detail::convertible_to<std::size_t>;
+  { mask[i] } -> detail::convertible_to<bool>;
 };
 
 /// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.

@@ -56,8 +56,8 @@ concept backend =
       requires control<typename B::control_type>;
       requires transportable<typename B::handle>;
       typename B::default_coherence;
-      { B::name } -> std::convertible_to<std::string_view>;
-      { B::progress_by } -> std::convertible_to<progress>;
+      { B::name } -> detail::convertible_to<std::string_view>;
+      { B::progress_by } -> detail::convertible_to<progress>;
       { cb.rank() } noexcept -> std::same_as<rank_t>;
       { cb.size() } noexcept -> std::same_as<rank_t>;
       { cb.world_rank(rank) } -> std::same_as<rank_t>;
@@ -110,7 +110,7 @@ template <class B>
 concept file_backend = backend<B> && requires(B const& cb, typename B::file_type const& f,
                                               std::span<iovec> pieces, std::uint64_t first) {
   { cb.spans_nodes() } -> std::same_as<bool>;
-  requires std::constructible_from<typename B::file_type, std::string const&, bool>;
+  requires detail::constructible_from<typename B::file_type, std::string const&, bool>;
   f.write(pieces, first);
   f.read(pieces, first);
   f.sync();

@@ -54,9 +54,9 @@ concept channel =
       { c.poll() } -> std::same_as<std::size_t>;
       c.hold();
       c.charge(cycles);
-      { C::queues } -> std::convertible_to<std::size_t>;
-      { C::most_words } -> std::convertible_to<std::size_t>;
-      { C::interrupts } -> std::convertible_to<bool>;
+      { C::queues } -> detail::convertible_to<std::size_t>;
+      { C::most_words } -> detail::convertible_to<std::size_t>;
+      { C::interrupts } -> detail::convertible_to<bool>;
     };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <optional>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -29,8 +30,8 @@ concept concurrent_map =
       m.erase(key);
       m.serve();
       { cm.is_client() } -> std::same_as<bool>;
-      { M::promises } -> std::convertible_to<consistency>;
-      { M::name } -> std::convertible_to<std::string_view>;
+      { M::promises } -> detail::convertible_to<consistency>;
+      { M::name } -> detail::convertible_to<std::string_view>;
     };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

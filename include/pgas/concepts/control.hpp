@@ -85,7 +85,7 @@ concept control_slot = detail::copyable<S> && requires(S const& s, word value, s
 template <class S>
 concept roomy_slot = control_slot<S> && requires(S const& s) {
   { s.room() } -> std::same_as<std::byte*>;
-  { S::room_bytes } -> std::convertible_to<std::size_t>;
+  { S::room_bytes } -> detail::convertible_to<std::size_t>;
 };
 
 /// A cell is a control word with many writers. It has load and read-modify-write.
@@ -222,8 +222,8 @@ concept control = detail::movable<C> &&
                     { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
                     { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
                     c.pause(unsigned{}, why);
-                    { C::read_modify_write } -> std::convertible_to<rmw>;
-                    { C::can_park } -> std::convertible_to<bool>;
+                    { C::read_modify_write } -> detail::convertible_to<rmw>;
+                    { C::can_park } -> detail::convertible_to<bool>;
                   };
 
 /// The ranks of such a control are on several nodes, and words of this rank's node are cheaper to reach.
@@ -234,7 +234,7 @@ template <class C>
 concept control_of_nodes = control<C> && requires(C const& c, rank_t i) {
   { c.near_count() } -> std::same_as<rank_t>;
   { c.near_rank(i) } -> std::same_as<rank_t>;
-  { c.leaders() } -> std::convertible_to<group>;
+  { c.leaders() } -> detail::convertible_to<group>;
 };
 
 /// The ranks of such a control share a machine's cores. `most_at_once()` is the number of ranks that can run

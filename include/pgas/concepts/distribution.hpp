@@ -48,7 +48,7 @@ concept distribution = detail::regular<D> && requires(D const& d, std::size_t i,
   { d.blocks(rank) } noexcept -> std::same_as<std::size_t>;
   { d.block_of(rank, i) } noexcept -> std::same_as<index_range>;
   { d.over(i, rank) } -> std::same_as<D>;
-  { d.describe() } -> std::convertible_to<std::string>;
+  { d.describe() } -> detail::convertible_to<std::string>;
 };
 
 /// A distribution with at most one block per rank: a rank's indices are consecutive from `first(rank)` on,

@@ -54,7 +54,7 @@ struct message_memory {
 template <class M>
 concept messenger = detail::movable<M> && requires(M& m, M const& cm, rank_t peer, word tag, bytes_in message,
                                                    bytes_out into, message_request request) {
-  { M::name } -> std::convertible_to<std::string_view>;
+  { M::name } -> detail::convertible_to<std::string_view>;
   { cm.rank() } -> std::same_as<rank_t>;
   { cm.size() } -> std::same_as<rank_t>;
   { m.start_send(peer, tag, message) } -> std::same_as<message_request>;

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/values.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -22,7 +23,7 @@ concept policy_of_map = requires {
   typename P::options;
   typename P::template hash<int>;
   typename P::template equal<int>;
-  { P::shared_by } -> std::convertible_to<map_shared_by>;
+  { P::shared_by } -> detail::convertible_to<map_shared_by>;
 } && std::default_initializable<typename P::options>;
 
 /// A policy whose maps are one-sided accesses: all operations of distributed_map.

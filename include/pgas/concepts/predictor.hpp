@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
@@ -24,7 +25,7 @@ struct observed_message {
 /// Source: Ferreras 2008, sections 3.2 and 3.3.
 template <class P>
 concept predictor = requires(P& p, P const& cp, observed_message m, std::size_t k) {
-  { P::name } -> std::convertible_to<std::string_view>;
+  { P::name } -> detail::convertible_to<std::string_view>;
   p.observe(m);
   { cp.ahead(k) } -> std::same_as<std::optional<observed_message>>;
 };

@@ -7,6 +7,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -106,12 +107,12 @@ using archetype_for = std::conditional_t<is_mailed<Protocol>, mailing_archetype,
 /// a call of the library, whatever that call is. A rank that computes delays the ranks that need its answer.
 template <class P>
 concept protocol = requires(rank_t ranks) {
-  { P::name } -> std::convertible_to<std::string_view>;
+  { P::name } -> detail::convertible_to<std::string_view>;
   { P::words(ranks) } -> std::same_as<control_words>;
-  { P::needs } -> std::convertible_to<rmw>;
+  { P::needs } -> detail::convertible_to<rmw>;
   typename P::template on<detail::archetype_for<P>>;
-  requires std::constructible_from<typename P::template on<detail::archetype_for<P>>,
-                                   detail::archetype_for<P>&, control_words>;
+  requires detail::constructible_from<typename P::template on<detail::archetype_for<P>>,
+                                      detail::archetype_for<P>&, control_words>;
 };
 
 /// A fence protocol closes one collective epoch and opens the next. MPI_Win_fence.

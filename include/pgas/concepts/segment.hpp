@@ -140,12 +140,12 @@ concept cache_controlled =
       s.drop(at, count);
       s.drain_stores();
       s.drain_all();
-      { S::line_bytes } -> std::convertible_to<std::size_t>;
-      { S::writeback_is_masked } -> std::convertible_to<bool>;
-      { S::has_speculative_fill } -> std::convertible_to<bool>;
-      { S::drop_may_write_back } -> std::convertible_to<bool>;
-      { S::write_allocates } -> std::convertible_to<bool>;
-      { S::tagged_drop } -> std::convertible_to<bool>;
+      { S::line_bytes } -> detail::convertible_to<std::size_t>;
+      { S::writeback_is_masked } -> detail::convertible_to<bool>;
+      { S::has_speculative_fill } -> detail::convertible_to<bool>;
+      { S::drop_may_write_back } -> detail::convertible_to<bool>;
+      { S::write_allocates } -> detail::convertible_to<bool>;
+      { S::tagged_drop } -> detail::convertible_to<bool>;
     };
 
 /// Copies can also be tagged, and one step forgets all tagged copies of this rank, of whatever part.
@@ -190,7 +190,7 @@ enum class probed_parts {
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
   { cs.probe(probed_parts::all).is_there() } -> std::same_as<bool>;
-  { cs.describe(rank, cs.probe(probed_parts::all)) } -> std::convertible_to<std::string_view>;
+  { cs.describe(rank, cs.probe(probed_parts::all)) } -> detail::convertible_to<std::string_view>;
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 

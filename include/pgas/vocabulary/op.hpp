@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/values.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 
@@ -130,7 +131,7 @@ inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
 template <class Op, class T>
 concept named_operation_on =
     requires(Op op, T x) {
-      { Op::kind } -> std::convertible_to<op_kind>;
+      { Op::kind } -> detail::convertible_to<op_kind>;
       { op(x, x) } -> std::same_as<T>;
     } && (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> || !std::is_floating_point_v<T> ||
           Op::kind < op_kind::bit_and);

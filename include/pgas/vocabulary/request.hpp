@@ -30,7 +30,8 @@ concept valued_request = request<R> && requires(R& r) { r.value(); };
 
 /// An operation that can be looked at: each request, and whatever else `co_await` polls.
 template <class R>
-concept testable = std::move_constructible<R> && requires(R& r) {
+concept testable = requires(R& r) {
+  R(std::move(r));
   { r.test() } -> std::same_as<bool>;
 };
 

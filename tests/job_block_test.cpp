@@ -14,8 +14,8 @@
 #include <pgas/platform/job/memory_limit.hpp>
 #include <string>
 
+using pgas::detail::groups_of_version;
 using pgas::detail::job_block;
-using pgas::detail::memory_groups;
 
 namespace {
 
@@ -36,9 +36,8 @@ class system_tree {
 
   /// The bytes that all groups leave to one that wants so many.
   [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
-    std::uint64_t least = pgas::detail::no_memory_limit;
-    for (auto const& group : memory_groups(root_.string())) least = std::min(least, group.left(wanted));
-    return least;
+    return std::min(groups_of_version(1, root_.string()).left(wanted),
+                    groups_of_version(2, root_.string()).left(wanted));
   }
 
  private:

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -56,14 +55,28 @@ inline bool lists(std::string_view list, std::string_view word) {
   }
 }
 
-/// A control group that limits the memory of this process.
-struct memory_group {
-  std::string folder;
-  int version = 2;  ///< of the control groups: 1 or 2
+/// The control groups of one hierarchy that limit the memory of this process: its own, and those around it.
+/// The tighter limit may be on any level.
+struct memory_groups {
+  std::string own;      ///< the folder of the own group; empty: there is no such hierarchy
+  std::size_t top = 0;  ///< so much of that name is the folder of the outermost group
+  int version = 2;      ///< of the control groups: 1 or 2
 
-  /// The bytes that the group may still take. If fewer than `wanted` are free, it counts the pages of files,
-  /// which the system gives up first. memory.high is no limit here: it slows a process, and kills none.
+  /// The bytes that the groups may still take.
   [[gnu::cold, nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
+    std::uint64_t least = no_memory_limit;
+    for (std::string folder = own; !folder.empty();) {
+      least = std::min(least, left_in(folder, wanted));
+      if (folder.size() == top) break;
+      folder.erase(folder.rfind('/'));
+    }
+    return least;
+  }
+
+ private:
+  /// If fewer bytes than `wanted` are free, it counts the pages of files, which the system gives up first.
+  /// memory.high is no limit here: it slows a process, and kills none.
+  [[gnu::cold, nodiscard]] std::uint64_t left_in(std::string const& folder, std::uint64_t wanted) const {
     std::uint64_t const limit =
         number_after(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"), "");
     if (limit >= no_memory_limit / 4) return no_memory_limit;  // version 1 says so by such a number
@@ -91,18 +104,18 @@ inline std::string_view take_word(std::string_view& line, char end = ' ') {
   return word;
 }
 
-/// Adds the group `own` and those around it, if a line of /proc/self/mountinfo is the place of the memory
-/// groups of this version. Returns whether it is.
-[[gnu::cold]] inline bool add_mounted_groups(std::vector<memory_group>& all, std::string_view line,
-                                             int version, std::string const& own, std::string const& root) {
+/// Finds the folder of the group `own`, if a line of /proc/self/mountinfo is the place of the memory groups
+/// of this version. Returns whether it is.
+[[gnu::cold]] inline bool find_mounted_groups(memory_groups& found, std::string_view line,
+                                              std::string const& own, std::string const& root) {
   for (int skipped = 0; skipped < 3; ++skipped) take_word(line);
   std::string_view const mounted = take_word(line);  // the group that is visible at the place
   std::string_view const place = take_word(line);
   while (!line.empty() && take_word(line) != "-") {}
   auto const kind = take_word(line);
   take_word(line);
-  if (kind != (version == 1 ? "cgroup" : "cgroup2")) return false;
-  if (version == 1 && !lists(line, "memory")) return false;
+  if (kind != (found.version == 1 ? "cgroup" : "cgroup2")) return false;
+  if (found.version == 1 && !lists(line, "memory")) return false;
   // A container may see its own group as the root. Then nothing is known of the groups around it.
   std::string_view below = own;
   if (mounted != "/") {
@@ -112,44 +125,40 @@ inline std::string_view take_word(std::string_view& line, char end = ' ') {
   }
   if (below.find("..") != below.npos) below = "";
   while (below.ends_with('/')) below.remove_suffix(1);
-  for (;;) {
-    all.push_back({.folder = text_of({root, place, below}), .version = version});
-    if (below.empty()) return true;
-    below = below.substr(0, below.rfind('/'));
-  }
+  found.own = text_of({root, place, below});
+  found.top = root.size() + place.size();
+  return true;
 }
 
-/// All control groups that limit this process: its own, and those around it. The tighter limit may be on any
-/// level. `root` is put before all paths; a test has a tree of its own.
-[[gnu::cold]] inline std::vector<memory_group> memory_groups(std::string const& root = "") {
-  std::vector<memory_group> all;
-  for (int const version : {1, 2}) {
-    std::string own;  // the group of this process, in the hierarchy of this version
-    auto const take_own = [&](std::string_view line) {
-      take_word(line, ':');
-      auto const controllers = take_word(line, ':');
-      bool const found = version == 1 ? lists(controllers, "memory") : controllers.empty();
-      if (found) own = line;
-      return !found;
-    };
-    for_each_line(root + "/proc/self/cgroup", take_own);
-    if (own.empty()) continue;
-    auto const look_further = [&](std::string_view line) {
-      return !add_mounted_groups(all, line, version, own, root);
-    };
-    for_each_line(root + "/proc/self/mountinfo", look_further);
-  }
-  return all;
+/// The control groups of this process in the hierarchy of one version. `root` is put before all paths; a test
+/// has a tree of its own.
+[[gnu::cold]] inline memory_groups groups_of_version(int version, std::string const& root = "") {
+  memory_groups found{.own = "", .version = version};
+  std::string own;  // the group of this process
+  auto const take_own = [&](std::string_view line) {
+    take_word(line, ':');
+    auto const controllers = take_word(line, ':');
+    bool const is_it = version == 1 ? lists(controllers, "memory") : controllers.empty();
+    if (is_it) own = line;
+    return !is_it;
+  };
+  for_each_line(root + "/proc/self/cgroup", take_own);
+  if (own.empty()) return found;
+  auto const look_further = [&](std::string_view line) {
+    return !find_mounted_groups(found, line, own, root);
+  };
+  for_each_line(root + "/proc/self/mountinfo", look_further);
+  return found;
 }
 
 /// The bytes that this process may still take if it wants `wanted`: the least of the machine's free memory
 /// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
 /// by a signal without an error.
 [[gnu::cold]] inline std::uint64_t available_memory(std::uint64_t wanted) {
-  static std::vector<memory_group> const groups = memory_groups();
+  static memory_groups const groups[] = {groups_of_version(1), groups_of_version(2)};
   std::uint64_t const free_kib = number_after("/proc/meminfo", "MemAvailable:");
   std::uint64_t least = free_kib == no_memory_limit ? no_memory_limit : free_kib * 1024;
-  for (auto const& group : groups) least = std::min(least, group.left(wanted));
+  for (auto const& each : groups) least = std::min(least, each.left(wanted));
   return least;
 }
 

@@ -12,7 +12,9 @@
 #include <memory>
 #include <pgas/platform/job/block.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <string>
+#include <utility>
 
 using pgas::detail::groups_of_version;
 using pgas::detail::job_block;
@@ -117,4 +119,25 @@ TEST_CASE("a block made in zeros equals a block whose constructor wrote every me
   auto* const made = job_block::make_in(second.get());
   CHECK(std::memcmp(written, made, sizeof(job_block)) == 0);
   CHECK(made->version.load() == job_block::layout);
+}
+
+TEST_CASE("a plain list keeps its elements as it grows, and takes out the last of equal ones") {
+  pgas::detail::plain_list<int> list(2);
+  CHECK(list[0] == 0);
+  CHECK(list[1] == 0);
+  for (int i = 1; i <= 100; ++i) list.add(i % 10);
+  CHECK(list.size() == 102);
+  CHECK(list[51] == 0);
+  CHECK(list[52] == 1);
+  list.remove(9);
+  CHECK(list.size() == 101);
+  CHECK(list[99] == 8);
+  CHECK(list[100] == 0);
+  list.add(list[99]);
+  CHECK(list[101] == 8);
+  auto moved = std::move(list);
+  list = std::move(moved);
+  CHECK(list.size() == 102);
+  list.cut(0);
+  CHECK(list.empty());
 }

@@ -8,6 +8,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/collective_operations.hpp>
 #include <pgas/window/collective_starter.hpp>
@@ -176,12 +177,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
       bool is_in;
     };
     detail::handshake shake(*state_, "split");
-    std::vector<word> chosen;  // of each member the key and the rank, as one number
+    detail::plain_list<word> chosen;  // of each member the key and the rank, as one number
     choice const mine{color.value_or(0), key, color.has_value()};
     auto const all = all_values(mine, is_small(), "split");
     for (rank_t rank = 0; rank < size(); ++rank) {
       choice const& c = all[static_cast<std::size_t>(rank)];
-      if (c.is_in && mine.is_in && c.color == mine.color) chosen.push_back(in_order(c.key, rank));
+      if (c.is_in && mine.is_in && c.color == mine.color) chosen.add(in_order(c.key, rank));
     }
     std::sort(chosen.begin(), chosen.end());
     std::vector<rank_t> members;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/support/type_name.hpp>
 #include <pgas/team.hpp>
@@ -207,10 +208,10 @@ std::array<char, 64> policy_names(std::string_view memory) noexcept {
 /// The bytes of all parts of the window that the ranks are about to make; empty if each rank offers as many
 /// as this one. If ranks offer different windows, the handshake refuses all. Compiled once for all windows.
 template <class Backend>
-std::vector<std::size_t> sizes_of_parts(handshake<Backend>& shake, window_offer const& mine) {
-  std::vector<std::size_t> sizes;
+plain_list<std::size_t> sizes_of_parts(handshake<Backend>& shake, window_offer const& mine) {
+  plain_list<std::size_t> sizes;
   auto const [is_same_window, is_same_size] = shake.are_same(mine.digest(), mine.bytes);
-  if (!is_same_size) shake.gather(mine.bytes, [&](rank_t, std::uint64_t theirs) { sizes.push_back(theirs); });
+  if (!is_same_size) shake.gather(mine.bytes, [&](rank_t, std::uint64_t theirs) { sizes.add(theirs); });
   if (!is_same_window) {
     shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
       if (offer.agrees(mine)) return;
@@ -246,11 +247,13 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   window_offer const mine{
       bytes, sizeof(value_type), policy_names<coherence_type, bundle>(memory),
       type_hash<coherence_type, typename bundle::fence, typename bundle::post, typename bundle::lock>()};
-  std::vector<std::size_t> sizes = sizes_of_parts(shake, mine);
+  plain_list<std::size_t> sizes = sizes_of_parts(shake, mine);
   auto segment = shake.attach(
       [&] {
-        if (sizes.empty()) sizes.assign(static_cast<std::size_t>(team.size()), bytes);
-        return reserve(backend, std::span<std::size_t const>(sizes));
+        if (sizes.empty()) {
+          for (rank_t rank = 0; rank < team.size(); ++rank) sizes.add(bytes);
+        }
+        return reserve(backend, std::span<std::size_t const>(sizes.begin(), sizes.size()));
       },
       [&](handle made) { return attach(backend, made, bytes); });
   control_words const words = state_type::words(team.size());

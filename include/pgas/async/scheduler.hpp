@@ -38,11 +38,9 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     for (rank_t other = 0; other < team_.size(); ++other) {
       if (other != team_.rank()) others_.push_back(other);
     }
-    team_.state()->deferred->by_progress.push_back(this);
+    team_.state()->deferred->by_progress.add(this);
   }
-  ~scheduler() {
-    std::erase(team_.state()->deferred->by_progress, static_cast<detail::advanced_by_progress*>(this));
-  }
+  ~scheduler() { team_.state()->deferred->by_progress.remove(this); }
 
   /// Runs a task to its end, and all spawned ones meanwhile. Returns its result, or throws its exception.
   /// Throws errc::deadlock if it waits for nothing that this scheduler polls.

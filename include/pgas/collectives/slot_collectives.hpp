@@ -13,13 +13,13 @@
 #include <pgas/platform/words/least_words.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -267,10 +267,10 @@ class slot_collectives {
   void gather(T const& mine, detail::collective_call const& call, std::string_view operation, bool reads,
               Read& read) {
     auto const own = to_words(mine, call);
-    std::vector<word> const all = gather_words(own, call, operation, 0, reads ? control_->size() : 0);
+    detail::plain_list<word> const all = gather_words(own, call, operation, 0, reads ? control_->size() : 0);
     // The function that the program has given may take long, so no collective is open meanwhile.
     for (std::size_t rank = 0; rank * own.size() < all.size(); ++rank)
-      read(static_cast<rank_t>(rank), from_words<T>(std::span(all).subspan(rank * own.size(), own.size())));
+      read(static_cast<rank_t>(rank), from_words<T>(std::span(all.begin() + rank * own.size(), own.size())));
   }
 
   // These know no T, so that the compiler meets them once.
@@ -296,19 +296,19 @@ class slot_collectives {
   }
 
   /// Returns the words of `ranks` ranks from `first` on, in order.
-  std::vector<word> gather_words(std::span<word const> own, detail::collective_call const& call,
-                                 std::string_view operation, rank_t first, rank_t ranks) {
+  detail::plain_list<word> gather_words(std::span<word const> own, detail::collective_call const& call,
+                                        std::string_view operation, rank_t first, rank_t ranks) {
     only_thread const inside(*this, operation);
     [[maybe_unused]] auto const span = detail::begin_span(*control_, span_kind::collective, operation);
     detail::compare_call(*control_, call);
-    std::vector<word> all(static_cast<std::size_t>(ranks) * own.size());
+    detail::plain_list<word> all(static_cast<std::size_t>(ranks) * own.size());
     for (std::size_t at = 0; at < own.size(); at += slots) {
       if (at == 0) describe(call);
       write(own, at);
       meet(operation);
       if (at == 0 && ranks < control_->size()) compare_next(call, operation);
       for (rank_t i = 0; i < ranks; ++i) {
-        auto const words = std::span(all).subspan(static_cast<std::size_t>(i) * own.size(), own.size());
+        auto const words = std::span(all.begin() + static_cast<std::size_t>(i) * own.size(), own.size());
         read_chunk(first + i, words, at);
         if (at == 0) compare(call, words[0], first + i, operation);
       }

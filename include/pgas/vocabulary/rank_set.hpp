@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/vocabulary/rank.hpp>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -29,7 +29,7 @@ class rank_set {
   }
 
  private:
-  std::vector<unsigned char> has_;
+  plain_list<unsigned char> has_;
   std::size_t count_ = 0;
 };
 

@@ -3,8 +3,8 @@
 
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -138,7 +138,7 @@ class element_modes {
   [[nodiscard]] auto as_element() const { return order_as(*control_, order_scope::element); }
   auto cell(rank_t target) { return control_->cell(target, first_); }
   entry& entry_of(rank_t target) {
-    if (entries_.empty()) entries_.resize(static_cast<std::size_t>(control_->size()));
+    if (entries_.empty()) entries_ = plain_list<entry>(static_cast<std::size_t>(control_->size()));
     return entries_[static_cast<std::size_t>(target)];
   }
 
@@ -191,8 +191,8 @@ class element_modes {
 
   Control* control_;
   std::size_t first_;
-  std::vector<entry> entries_;  ///< empty until this rank modifies single elements
-  std::size_t announced_ = 0;   ///< the number of parts this rank has announced itself to
+  plain_list<entry> entries_;  ///< empty until this rank modifies single elements
+  std::size_t announced_ = 0;  ///< the number of parts this rank has announced itself to
 };
 
 /// The modes of elements that no instruction can modify. They leave no choice.

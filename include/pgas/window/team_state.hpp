@@ -6,11 +6,11 @@
 #include <exception>
 #include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/default_protocols.hpp>
 #include <pgas/window/open_accesses.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -40,19 +40,13 @@ class deferred_error {
 
   /// The epochs of a window of this rank. A lock that opens there finds a kept error by its look at them.
   void add(open_accesses& window) {
-    windows_.push_back(&window);
+    windows_.add(&window);
     window.hinder(error_ != nullptr);
   }
-  void remove(open_accesses& window) noexcept {
-    // From the back: most windows go in the reverse order of their making.
-    auto at = windows_.end() - 1;
-    while (*at != &window) --at;
-    *at = windows_.back();
-    windows_.pop_back();
-  }
+  void remove(open_accesses& window) noexcept { windows_.remove(&window); }
 
   /// The work that `team.progress()` carries on. Each leaves the list before it goes.
-  std::vector<advanced_by_progress*> by_progress;
+  plain_list<advanced_by_progress*> by_progress;
 
   /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.
   std::atomic<bool> is_in_call = false;
@@ -69,7 +63,7 @@ class deferred_error {
   }
 
   std::exception_ptr error_;
-  std::vector<open_accesses*> windows_;
+  plain_list<open_accesses*> windows_;
 };
 
 /// One rank's state of one team. Windows hold it too, so that a team may be destroyed before its windows.

@@ -7,7 +7,7 @@
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/support/algorithms.hpp>
-#include <vector>
+#include <pgas/support/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -149,8 +149,8 @@ class mapped_control {
         },
         why, label_, [&] { return ranks_.to_world(why.awaited); },
         [&] {
-          std::vector<std::uint32_t*> bells;
-          for (auto const& each : words) bells.push_back(beside(each.at_));
+          plain_list<std::uint32_t*> bells;
+          for (auto const& each : words) bells.add(beside(each.at_));
           return bells;
         });
     return found;

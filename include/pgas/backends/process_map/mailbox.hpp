@@ -4,7 +4,6 @@
 #include <atomic>
 #include <concepts>
 #include <cstring>
-#include <memory>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
@@ -12,7 +11,9 @@
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/prefetch_to_write.hpp>
-#include <vector>
+#include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/support/plain_list.hpp>
+#include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -108,9 +109,10 @@ class mapped_mailbox {
 
   /// Calls `what` while this rank waits.
   void serve(std::function<void()> what) {
-    service_.reset();
+    service_ = {};
     if (what == nullptr) return;
-    service_ = std::make_unique<service>(extent_.owner().block(), bell_of(ranks_.self()), std::move(what));
+    service_ = local_shared_ptr<service>(std::in_place, extent_.owner().block(), bell_of(ranks_.self()),
+                                         std::move(what));
   }
 
  private:
@@ -223,10 +225,10 @@ class mapped_mailbox {
 
   held_extent extent_;
   team_ranks ranks_;
-  ring* rings_;                       ///< by receiver, then by sender
-  own_bell* bells_;                   ///< by rank
-  std::vector<word> known_taken_;     ///< this rank's messages that each rank has taken, at least
-  std::unique_ptr<service> service_;  ///< ends before the extent
+  ring* rings_;                        ///< by receiver, then by sender
+  own_bell* bells_;                    ///< by rank
+  plain_list<word> known_taken_;       ///< this rank's messages that each rank has taken, at least
+  local_shared_ptr<service> service_;  ///< ends before the extent
 };
 static_assert(mailbox_of_words<mapped_mailbox>);
 

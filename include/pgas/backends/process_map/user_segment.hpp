@@ -4,15 +4,14 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <pgas/backends/process_map/process_memory.hpp>
 #include <pgas/backends/process_map/segment.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <string>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -54,12 +53,12 @@ class user_segment {
         job_(std::move(j)),
         own_(own),
         ranks_are_threads_(ranks_are_threads),
-        probe_(std::make_unique<std::uint64_t>()) {
-    *probe_ = reinterpret_cast<std::uintptr_t>(probe_.get()) ^
-              static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+        probe_(1) {
+    probe_[0] = reinterpret_cast<std::uintptr_t>(probe_.begin()) ^
+                static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     ::new (table_.local().data()) entry{
         ::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
-        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.get())), *probe_};
+        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.begin())), probe_[0]};
     if (!ranks_are_threads_) process_memory::admit_job();
   }
 
@@ -101,8 +100,11 @@ class user_segment {
   /// Makes peers access these copies from now on, which have the same sizes. All ranks call it, followed by a
   /// barrier.
   void copy_through(mapped_segment copies) {
-    seen_.assign(own_.begin(), own_.end());
-    if (!seen_.empty()) std::memcpy(copies.local().data(), seen_.data(), seen_.size());
+    seen_ = plain_list<std::byte>::for_overwrite(own_.size());
+    if (!own_.empty()) {
+      std::memcpy(seen_.begin(), own_.data(), own_.size());
+      std::memcpy(copies.local().data(), own_.data(), own_.size());
+    }
     copies_.emplace(std::move(copies));
   }
   /// True if peers access the memory itself, and no copy.
@@ -203,7 +205,7 @@ class user_segment {
           std::uint64_t now = 0;
           std::uint64_t before = 0;
           std::memcpy(&now, from + i, sizeof now);
-          std::memcpy(&before, seen_.data() + i, sizeof before);
+          std::memcpy(&before, seen_.begin() + i, sizeof before);
           difference |= now ^ before;
         }
       }
@@ -236,9 +238,9 @@ class user_segment {
   job job_;
   bytes_out own_;
   bool ranks_are_threads_;
-  std::unique_ptr<std::uint64_t> probe_;  ///< for peers' probes: in this process alone, never in a mapping
+  plain_list<std::uint64_t> probe_;       ///< for peers' probes: in this process alone, never in a mapping
   std::optional<mapped_segment> copies_;  ///< peers access these if they cannot access the memory
-  std::vector<std::byte> seen_;           ///< the last state on which the own part and its copy agreed
+  plain_list<std::byte> seen_;            ///< the last state on which the own part and its copy agreed
 };
 static_assert(local_segment<user_segment> && !shared_segment<user_segment> && strided_segment<user_segment>);
 static_assert(separate_segment<user_segment>);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -16,10 +15,10 @@
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -96,11 +95,12 @@ class board {
     requires reaching_backend<Backend>
   {
     backend_->admit_peers();
-    auto const secret = std::make_unique<trial>();
-    secret->value = reinterpret_cast<std::uintptr_t>(secret.get()) ^
-                    static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());
-    secret->place = backend_->place_of(std::as_bytes(std::span(&secret->value, 1)));
-    std::memcpy(part(rank()), secret.get(), sizeof(trial));
+    plain_list<trial> memory(1);
+    trial& secret = *memory.begin();
+    secret.value = reinterpret_cast<std::uintptr_t>(&secret) ^
+                   static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());
+    secret.place = backend_->place_of(std::as_bytes(std::span(&secret.value, 1)));
+    std::memcpy(part(rank()), &secret, sizeof secret);
     barrier();
     word reaches = 1;
     for (rank_t r = 0; r < size() && reaches != 0; ++r) {
@@ -390,7 +390,7 @@ class board {
   std::array<collective_call, slots> calls_{};  ///< this rank's last ones, by their numbers
   std::array<word, slots> posted_{};            ///< the number of this rank's last piece in each slot
   std::array<word, buffers> laid_{};            ///< likewise in each buffer
-  std::vector<word> read_;                      ///< up to where each rank has read, as far as this rank knows
+  plain_list<word> read_;                       ///< up to where each rank has read, as far as this rank knows
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

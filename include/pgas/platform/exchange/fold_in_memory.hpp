@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/fold_on_boards.hpp>
 #include <pgas/platform/exchange/single_copy.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 
@@ -22,7 +22,7 @@ class operands {
   /// For `bytes` bytes of elements of `unit` bytes.
   operands(std::size_t bytes, std::size_t unit)
       : bytes_(std::max(std::min(longest, bytes) / unit, std::size_t{1}) * unit),
-        room_(std::make_unique_for_overwrite<std::byte[]>(2 * bytes_ + 2 * line)) {}
+        room_(plain_list<std::byte>::for_overwrite(2 * bytes_ + 2 * line)) {}
   /// The longest piece, whole elements: all that is at work fits into a core's second level cache.
   [[nodiscard]] std::size_t piece_bytes() const noexcept { return bytes_; }
   /// Folds `out.size()` bytes that begin at byte `at` of each rank's operands into `out`, in rank order.
@@ -59,12 +59,12 @@ class operands {
     return room;
   }
   std::byte* aligned(std::size_t at) noexcept {
-    auto const past = reinterpret_cast<std::uintptr_t>(room_.get() + at) % line;
-    return room_.get() + at + (past == 0 ? 0 : line - past);
+    auto const past = reinterpret_cast<std::uintptr_t>(room_.begin() + at) % line;
+    return room_.begin() + at + (past == 0 ? 0 : line - past);
   }
 
   std::size_t bytes_;
-  std::unique_ptr<std::byte[]> room_;
+  plain_list<std::byte> room_;
 };
 
 /// Whether a reduction of so many bytes on each rank tries to read operands where they lie. All ranks must

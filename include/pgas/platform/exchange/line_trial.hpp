@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
+#include <pgas/support/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -22,14 +22,14 @@ class line_trial {
   /// Both ranks call it. `own` and `theirs` are boards of at least `bytes`, and `barrier()` is one of both.
   template <class Barrier>
   line_trial(std::byte* own, std::byte const* theirs, Barrier&& barrier) {
-    auto const from = std::make_unique<std::byte[]>(bytes);
-    auto const to = std::make_unique<std::byte[]>(bytes);
+    plain_list<std::byte> from(bytes);
+    plain_list<std::byte> to(bytes);
     for (int round = 0; round < rounds; ++round) {
       barrier();
-      auto const posting = timed([&] { std::memcpy(own, from.get(), bytes); });
+      auto const posting = timed([&] { std::memcpy(own, from.begin(), bytes); });
       barrier();
-      std::memcpy(from.get(), theirs, bytes);
-      auto const copying = timed([&] { std::memcpy(to.get(), from.get(), bytes); });
+      std::memcpy(from.begin(), theirs, bytes);
+      auto const copying = timed([&] { std::memcpy(to.begin(), from.begin(), bytes); });
       if (round == 0) continue;  // the first touch of some pages
       posting_ = std::min(posting_, posting);
       copying_ = std::min(copying_, copying);

@@ -11,6 +11,7 @@
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/function_ref.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
 #include <vector>
 
@@ -108,9 +109,9 @@ class links {
       if (at < count) {
         co_await arrival(in);
         std::size_t const here = std::min(step, count - at);
-        scratch_.resize(std::max(scratch_.size(), here));
-        pull(in, bytes_out(scratch_.data(), here));
-        take(at, scratch_.data(), here);
+        if (scratch_.size() < here) scratch_ = plain_list<std::byte>(here);
+        pull(in, bytes_out(scratch_.begin(), here));
+        take(at, scratch_.begin(), here);
       }
     }
   }
@@ -253,9 +254,9 @@ class links {
   rank_t rank_;
   rank_t size_;
   Segment* memory_ = nullptr;
-  std::vector<word> sent_;      ///< pieces, for each link that begins here
-  std::vector<word> received_;  ///< for each that ends here
-  std::vector<std::byte> scratch_;
+  plain_list<word> sent_;      ///< pieces, for each link that begins here
+  plain_list<word> received_;  ///< for each that ends here
+  plain_list<std::byte> scratch_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

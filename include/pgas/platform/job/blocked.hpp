@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/platform/job/block.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -26,14 +26,14 @@ struct sighting {
 ///
 /// Costs n^2 / 64 operations on words for n ranks, times the number of passes, which is small unless ranks
 /// form long chains.
-[[gnu::cold, nodiscard]] inline std::vector<sighting> blocked_ranks(job_block const& block,
-                                                                    bool copies = true) {
+[[gnu::cold, nodiscard]] inline plain_list<sighting> blocked_ranks(job_block const& block,
+                                                                   bool copies = true) {
   std::size_t const size = block.ranks;
   std::size_t const words = (size + 63) / 64;
   auto const bit = [](std::size_t r) { return std::uint64_t{1} << (r % 64); };
-  std::vector<std::uint64_t> in(words);
-  std::vector<std::uint64_t> awaited(size * words);
-  std::vector<sighting> seen(size);
+  plain_list<std::uint64_t> in(words);
+  plain_list<std::uint64_t> awaited(size * words);
+  plain_list<sighting> seen(size);
   for (std::size_t r = 0; r < size; ++r) {
     auto const& record = block.records[r];
     auto const wait = record.wait.load(std::memory_order_acquire);  // pairs with the release in publish()
@@ -69,7 +69,7 @@ struct sighting {
     seen[kept++] = seen[r];
   }
   if (!any_waits) kept = 0;
-  while (seen.size() > kept) seen.pop_back();
+  seen.cut(kept);
   return seen;
 }
 

@@ -8,9 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <pgas/support/expects.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -23,8 +22,8 @@ struct descendant {
 
 /// All descendants of this process that have not ended. If this process is a subreaper, it inherits its
 /// children's orphans, so the result includes daemons. Empty if /proc is not there.
-[[gnu::cold]] inline std::vector<descendant> descendants() {
-  std::vector<descendant> all;
+[[gnu::cold]] inline plain_list<descendant> descendants() {
+  plain_list<descendant> all;
   ::DIR* const open = ::opendir("/proc");
   if (open == nullptr) return all;
   while (::dirent const* const entry = ::readdir(open)) {
@@ -45,7 +44,7 @@ struct descendant {
     int parent = 0;
     int group = 0;
     if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d %d", &state, &parent, &group) != 3) continue;
-    if (state != 'Z') all.push_back({.pid = static_cast<::pid_t>(pid), .parent = parent, .group = group});
+    if (state != 'Z') all.add({.pid = static_cast<::pid_t>(pid), .parent = parent, .group = group});
   }
   ::closedir(open);
   // Moves the descendants to the front: first the children of this process, then theirs, and so on.
@@ -57,7 +56,7 @@ struct descendant {
     }
     if (next == found) break;
   }
-  while (all.size() > found) all.pop_back();
+  all.cut(found);
   return all;
 }
 

@@ -9,7 +9,6 @@
 #include <pgas/support/durations.hpp>
 #include <pgas/support/function_ref.hpp>
 #include <pgas/support/text_of.hpp>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -176,11 +175,11 @@ class long_wait {
       job_.mark_failed(found->rank, describe(set), errc::deadlock);
       job_.check(why_.operation);
     }
-    if (!same) last_.swap(set);
+    if (!same) last_ = std::move(set);
   }
 
-  [[gnu::cold, nodiscard]] std::string describe(std::vector<sighting> const& set) const {
-    auto const text = [](std::span<std::atomic<char> const> from) {
+  [[gnu::cold, nodiscard]] std::string describe(plain_list<sighting> const& set) const {
+    auto const text = [](auto const& from) {
       std::string s;
       for (auto const& c : from) {
         if (c.load(std::memory_order_relaxed) == '\0') break;
@@ -235,7 +234,7 @@ class long_wait {
   bool looks_ = false;  ///< whether this wait looks for deadlocks
   std::array<std::uint64_t, words> awaited_{};
   bell::list bells_;
-  std::vector<sighting> last_;
+  plain_list<sighting> last_;
   bool published_ = false;
 };
 

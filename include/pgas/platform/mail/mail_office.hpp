@@ -4,8 +4,8 @@
 #include <cstring>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -26,7 +26,7 @@ class mail_office {
   ~mail_office() = default;
 
   [[nodiscard]] std::size_t open(message_receiver receiver) {
-    lines_.push_back(receiver);
+    lines_.add(receiver);
     return lines_.size() - 1;
   }
   void close(std::size_t line) noexcept { lines_[line] = {}; }
@@ -37,7 +37,7 @@ class mail_office {
     return !waits_for(to, kept_.size()) && try_mail(to, {line, message});
   }
   void send_later(rank_t to, std::size_t line, word message) {
-    if (!try_send(to, line, message)) kept_.push_back({to, {line, message}});
+    if (!try_send(to, line, message)) kept_.add({to, {line, message}});
   }
 
   void poll() {
@@ -115,7 +115,7 @@ class mail_office {
 
   /// Returns whether one of the first `count` kept messages is for `to`, so that later ones must stay behind.
   [[nodiscard]] bool waits_for(rank_t to, std::size_t count) const noexcept {
-    return std::any_of(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(count),
+    return std::any_of(kept_.begin(), kept_.begin() + count,
                        [to](kept_letter const& k) { return k.to == to; });
   }
   void send_kept() {
@@ -124,12 +124,12 @@ class mail_office {
       kept_letter const one = kept_[i];
       if (waits_for(one.to, left) || !try_mail(one.to, one.what)) kept_[left++] = one;
     }
-    kept_.resize(left);
+    kept_.cut(left);
   }
 
   Mailbox mailbox_;
-  std::vector<message_receiver> lines_;
-  std::vector<kept_letter> kept_;
+  plain_list<message_receiver> lines_;
+  plain_list<kept_letter> kept_;
   bool polls_ = false;
 };
 

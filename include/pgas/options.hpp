@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <pgas/concepts/order_scope.hpp>
@@ -8,12 +9,12 @@
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
 #include <pgas/support/in_quotes.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/support/values.hpp>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -72,20 +73,26 @@ std::string protocols_name() {
 
 namespace detail {
 
-/// The values of the --pgas-... options, and the other arguments, which are the program's.
+/// An option that only a backend knows.
+struct own_option {
+  std::string_view name;
+  char const* value;
+};
+
+/// The values of the --pgas-... options, and the other arguments, which are the program's. All of them are
+/// parts of main's own. Null, 0 or any_ranks: not given.
 struct command_line {
-  std::optional<std::string> backend;
-  std::optional<std::string> coherence;
-  std::optional<std::string> sync;
-  std::optional<std::string> wait;
-  std::optional<std::string> trace;
-  std::optional<rank_t> ranks;
-  std::optional<unsigned> schedules;
+  char const* backend = nullptr;
+  char const* coherence = nullptr;
+  char const* sync = nullptr;
+  char const* wait = nullptr;
+  char const* trace = nullptr;
+  rank_t ranks = any_ranks;
+  unsigned schedules = 0;
   bool help = false;
   bool check = false;
-  /// Names and values of options that only a backend knows.
-  std::vector<std::pair<std::string, std::string>> others;
-  std::vector<std::string_view> rest;
+  plain_list<own_option> others;
+  plain_list<std::string_view> rest;
 
   /// A template, so that a program that does not parse options does not compile it.
   template <class Parsed = command_line>
@@ -97,7 +104,7 @@ struct command_line {
         throw_error(errc::invalid_argument, -1, {escaped(argument), ": ", why});
       };
       if (!argument.starts_with("--pgas-")) {
-        parsed.rest.push_back(argument);
+        parsed.rest.add(argument);
         continue;
       }
       std::string_view name = argument.substr(7);
@@ -109,9 +116,9 @@ struct command_line {
         parsed.check = true;
         continue;
       }
-      std::string value;
+      char const* value = nullptr;
       if (auto const equals = name.find('='); equals != std::string_view::npos) {
-        value = name.substr(equals + 1);
+        value = name.data() + equals + 1;
         name = name.substr(0, equals);
       } else if (i + 1 < argc) {
         value = argv[++i];
@@ -129,7 +136,7 @@ struct command_line {
         static_cast<void>(setting(argument_name, value).one_of(wait_policy_names));
         parsed.wait = value;
       } else if (name == "trace") {
-        if (value.empty()) refuse("a file's name is missing");
+        if (*value == '\0') refuse("a file's name is missing");
         parsed.trace = value;
       } else if (name == "schedules") {
         parsed.schedules =
@@ -137,7 +144,7 @@ struct command_line {
       } else if (name == "ranks") {
         parsed.ranks = ranks_in(setting(argument_name, value));
       } else {
-        parsed.others.emplace_back(name, value);
+        parsed.others.add({name, value});
       }
     }
     return parsed;
@@ -176,9 +183,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
         throw_error(errc::invalid_argument, -1,
                     {"--pgas-", escaped(name), ": no such option; --pgas-help lists them"});
     }
-    require_known(line.backend, "--pgas-backend", {std::string(Backends::name)...});
-    require_known(line.coherence, "--pgas-coherence", {std::string(Policies::name)...});
-    require_known(line.sync, "--pgas-sync", {protocols_name<AllProtocols>()...});
+    require_known(line.backend, "--pgas-backend", std::array{std::string_view(Backends::name)...});
+    require_known(line.coherence, "--pgas-coherence", std::array{std::string_view(Policies::name)...});
+    require_known(line.sync, "--pgas-sync", std::array{protocols_name<AllProtocols>()...});
     int status = 0;
     bool fits = true;
     bool const found = (on_backend<Backends>(line, body, status, fits) || ...);
@@ -214,13 +221,11 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   }
 
  private:
-  static void require_known(std::optional<std::string> const& asked, std::string_view option,
-                            std::vector<std::string> const& names) {
-    if (asked) static_cast<void>(setting(option, *asked).one_of(names));
+  template <class Names>
+  static void require_known(char const* asked, std::string_view option, Names const& names) {
+    if (asked != nullptr) static_cast<void>(setting(option, asked).one_of(names));
   }
-  static bool chosen(std::optional<std::string> const& asked, std::string_view name) {
-    return !asked || *asked == name;
-  }
+  static bool chosen(char const* asked, std::string_view name) { return asked == nullptr || asked == name; }
 
   template <class Backend>
   static void add_option(std::string& text) {
@@ -236,7 +241,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   }
   /// Throws an error that lists the backends that have option `name`.
   template <class Backend>
-  [[noreturn]] static void refuse_option(std::string const& name) {
+  [[noreturn]] static void refuse_option(std::string_view name) {
     std::string sentence = text_of({"--pgas-", name, ": backend ", Backend::name,
                                     " has no such option; choose one that has it, by --pgas-backend:"});
     (append_text(sentence, {offers<Backends>(name) ? " " : "", offers<Backends>(name) ? Backends::name : ""}),
@@ -247,12 +252,12 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
   /// The value of the backend's own option, if the user gives it. Throws if the given option is another
   /// backend's.
   template <class Backend>
-  static std::optional<std::string> own_option_of(command_line const& line) {
-    std::optional<std::string> given;
+  static char const* own_option_of(command_line const& line) {
+    char const* given = nullptr;
     for (auto const& [name, value] : line.others) {
       if (!offers<Backend>(name)) refuse_option<Backend>(name);
-      if (value.empty()) throw_error(errc::invalid_argument, -1, {"--pgas-", name, ": a value is missing"});
-      if (!given) given = value;
+      if (*value == '\0') throw_error(errc::invalid_argument, -1, {"--pgas-", name, ": a value is missing"});
+      if (given == nullptr) given = value;
     }
     return given;
   }
@@ -277,23 +282,24 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
                   (has_mailed<protocols> && !mailbox_backend<Backend>)) {
       fits = false;
     } else {
-      auto const with_arguments = [&body, rest = std::span<std::string_view const>(line.rest)](auto& team) {
-        if constexpr (requires { body(team, rest); }) {
-          return body(team, rest);
-        } else {
-          return body(team);
-        }
-      };
-      if (line.trace && !recording_control<typename Backend::control_type>) {
+      auto const with_arguments =
+          [&body, rest = std::span<std::string_view const>(line.rest.begin(), line.rest.size())](auto& team) {
+            if constexpr (requires { body(team, rest); }) {
+              return body(team, rest);
+            } else {
+              return body(team);
+            }
+          };
+      if (line.trace != nullptr && !recording_control<typename Backend::control_type>) {
         throw_error(
             errc::unsupported, -1,
             {"--pgas-trace: this program's backends write no trace: run an example by tools/run, or give the "
              "program backends::traced<",
              Backend::name, ">"});
       }
-      if (line.schedules) {
+      if (line.schedules != 0) {
         if constexpr (scheduling_backend<Backend>) {
-          Backend::run_by_schedules(*line.schedules);
+          Backend::run_by_schedules(line.schedules);
         } else {
           throw_error(errc::unsupported, -1,
                       {"--pgas-schedules: backend ", Backend::name,
@@ -311,9 +317,9 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
                Backend::name, ">"});
         }
       }
-      [[maybe_unused]] auto const own = own_option_of<Backend>(line);
+      [[maybe_unused]] char const* const own = own_option_of<Backend>(line);
       if constexpr (backend_with_option<Backend>) {
-        if (own) Backend::own_option::before_launch(*own);
+        if (own != nullptr) Backend::own_option::before_launch(own);
       }
       using team_type = team<Backend, coherence, protocols>;
       if constexpr (std::is_void_v<decltype(with_arguments(std::declval<team_type&>()))>) {
@@ -323,7 +329,7 @@ struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protoc
       }
       if constexpr (reporting_backend<Backend>) Backend::report(stderr);
       if constexpr (backend_with_option<Backend>) {
-        if (own) Backend::own_option::after_launch(*own);
+        if (own != nullptr) Backend::own_option::after_launch(own);
       }
     }
     return true;
@@ -354,8 +360,8 @@ int run(int argc, char const* const* argv, Body const& body) {
                   dispatcher::other_options().c_str());
       return 0;
     }
-    if (line.wait) ::setenv("PGAS_WAIT", line.wait->c_str(), 1);  // for ranks, which inherit it
-    if (line.trace) ::setenv("PGAS_TRACE", line.trace->c_str(), 1);
+    if (line.wait != nullptr) ::setenv("PGAS_WAIT", line.wait, 1);  // for ranks, which inherit it
+    if (line.trace != nullptr) ::setenv("PGAS_TRACE", line.trace, 1);
     return dispatcher::run(line, body);
   } catch (error const& e) {
     std::fprintf(stderr, "pgas: %s\n", e.description().c_str());

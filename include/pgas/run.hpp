@@ -8,72 +8,76 @@
 #include <concepts>
 #include <cstdio>
 #include <cstring>
-#include <optional>
+#include <limits>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/cores.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
+
+/// Stands for a number of ranks that nobody has named.
+inline constexpr rank_t any_ranks = std::numeric_limits<rank_t>::min();
 
 inline rank_t ranks_in(setting const& given) {
   return static_cast<rank_t>(given.whole("a number of ranks", 1, 1'000'000));
 }
 
 /// The number of ranks that a launcher or the user has set in the environment, if any.
-inline std::optional<rank_t> ranks_from_environment() {
+inline rank_t ranks_from_environment() {
   auto const given = setting::variable("PGAS_RANKS");
-  if (!given.given()) return std::nullopt;
-  return ranks_in(given);
+  return given.given() ? ranks_in(given) : any_ranks;
 }
 
 /// The number of ranks that a launcher of the backend has started, if it has; the caller must not ask for
 /// another one. A backend that has launchers of its own has `launched_ranks()`.
 template <class Backend>
-std::optional<rank_t> ranks_from_launcher(std::optional<rank_t> asked) {
+rank_t ranks_from_launcher(rank_t asked) {
   if constexpr (requires { Backend::launched_ranks(); }) {
-    std::optional<rank_t> const there = Backend::launched_ranks();
-    if (there && asked && *asked != *there) {
+    rank_t const there = Backend::launched_ranks().value_or(any_ranks);
+    if (there != any_ranks && asked != any_ranks && asked != there) {
       throw_error(errc::mismatch, -1,
-                  {"run: the program asks for ", *asked, " ranks, but the launcher has started ", *there,
+                  {"run: the program asks for ", asked, " ranks, but the launcher has started ", there,
                    "; ask for no number, or for the same one"});
     }
     return there;
   } else {
-    return std::nullopt;
+    return any_ranks;
   }
 }
 
 /// The environment's number of ranks, else the caller's. If a launcher has started the ranks, both must
 /// agree.
 template <class Backend>
-rank_t decide_ranks(std::optional<rank_t> asked) {
-  if (auto const there = ranks_from_launcher<Backend>(asked)) return *there;
-  auto const given = ranks_from_environment();
+rank_t decide_ranks(rank_t asked) {
+  rank_t const there = ranks_from_launcher<Backend>(asked);
+  if (there != any_ranks) return there;
+  rank_t const given = ranks_from_environment();
   auto const rank = setting::variable("PGAS_RANK");
   bool const launched = rank.given();
   if (launched) static_cast<void>(rank.whole("a rank's number", 0, 999'999));
-  if (given && launched && asked && *asked != *given) {
+  bool const is_launched = given != any_ranks && launched;
+  if (is_launched && asked != any_ranks && asked != given) {
     throw_error(errc::mismatch, -1,
-                {"run: the program asks for ", *asked, " ranks, but the launcher has started ", *given,
+                {"run: the program asks for ", asked, " ranks, but the launcher has started ", given,
                  "; ask for no number, or for the same one"});
   }
-  if (asked && !(given && launched)) {
-    if (*asked < 1)
-      throw_error(errc::invalid_argument, -1, {"run: ", *asked, " ranks asked for; a job has at least one"});
-    return *asked;
+  if (asked != any_ranks && !is_launched) {
+    if (asked < 1)
+      throw_error(errc::invalid_argument, -1, {"run: ", asked, " ranks asked for; a job has at least one"});
+    return asked;
   }
-  rank_t const ranks = given.value_or(std::max(2, available_cores()));
+  rank_t const ranks = given != any_ranks ? given : std::max(2, available_cores());
   if constexpr (requires { Backend::max_ranks; }) {
     return std::min(ranks, Backend::max_ranks);
   } else {
@@ -125,7 +129,8 @@ auto rank_main(std::size_t bytes, rank_body<Team> const& body) {
   return [&body, bytes](auto&& b, auto& boot) {
     Team world(make_world(b, boot));
     auto const deferred = world.state()->deferred;
-    std::vector<std::byte> mine(bytes);
+    plain_list<std::byte> memory(bytes);
+    bytes_out const mine(memory.begin(), bytes);
     body(world, mine);
     deferred->rethrow();
     if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
@@ -135,7 +140,7 @@ auto rank_main(std::size_t bytes, rank_body<Team> const& body) {
 
 /// Starts the ranks, which call the body. Rank 0's result is then in `result`.
 template <class Team>
-void launch_ranks(std::optional<rank_t> asked, std::span<std::byte> result,
+void launch_ranks(rank_t asked, std::span<std::byte> result,
                   std::function<void(Team&, std::span<std::byte>)> const& body) {
   using backend_type = typename Team::backend_type;
   auto job = backend_type::launch(decide_ranks<backend_type>(asked), rank_main<Team>(result.size(), body));
@@ -175,7 +180,7 @@ auto run_body(Body const& body, Launch const& launch) {
 }
 
 template <backend Backend, class Coherence, class Protocols, class Body>
-auto run_on(std::optional<rank_t> asked, Body const& body) {
+auto run_on(rank_t asked, Body const& body) {
   using team_type = team<Backend, Coherence, Protocols>;
   return run_body<team_type>(body, [&](std::span<std::byte> result, rank_body<team_type> const& rank) {
     launch_ranks<team_type>(asked, result, rank);
@@ -205,7 +210,7 @@ auto run(rank_t ranks, Body const& body) {
 template <backend Backend, class Body>
 auto run(Body const& body) {
   return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(
-      std::nullopt, body);
+      detail::any_ranks, body);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -72,19 +72,19 @@ void launch(pgas::rank_t ranks, Main const& main) {
 
 }  // namespace pgas_test
 
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas::backends::self> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas::backends::thread_map> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas::backends::process_map> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas::backends::loopback> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas::backends::scc> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas_test::incoherent::backend> const&);
-extern template void pgas::detail::launch_ranks(std::optional<pgas::rank_t>, std::span<std::byte>,
+extern template void pgas::detail::launch_ranks(pgas::rank_t, std::span<std::byte>,
                                                 pgas_test::body_on<pgas_test::pool_backend> const&);
 extern template void pgas_test::launch_main<pgas::backends::self>(pgas::rank_t,
                                                                   pgas_test::main_on<pgas::backends::self>);

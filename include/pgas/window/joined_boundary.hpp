@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pgas/concepts/boundary.hpp>
-#include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -10,24 +9,38 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <boundary... Each>
 class joined_boundary {
  public:
-  template <class... Segments>
-  explicit joined_boundary(Segments&... segments) noexcept : each_(Each(segments)...) {}
+  template <class Targets>
+  void publish(Targets const&) noexcept {}
+  template <class Targets>
+  void refresh(Targets const&) noexcept {}
+};
+template <boundary First, boundary... Others>
+class joined_boundary<First, Others...> {
+ public:
+  template <class Segment, class... Segments>
+  explicit joined_boundary(Segment& segment, Segments&... segments) noexcept
+      : first_(segment), others_(segments...) {}
 
   void publish(group targets) {
-    std::apply([&](auto&... one) { (one.publish(targets), ...); }, each_);
+    first_.publish(targets);
+    others_.publish(targets);
   }
   void publish(everyone_t) {
-    std::apply([](auto&... one) { (one.publish(everyone), ...); }, each_);
+    first_.publish(everyone);
+    others_.publish(everyone);
   }
   void refresh(group targets) {
-    std::apply([&](auto&... one) { (one.refresh(targets), ...); }, each_);
+    first_.refresh(targets);
+    others_.refresh(targets);
   }
   void refresh(everyone_t) {
-    std::apply([](auto&... one) { (one.refresh(everyone), ...); }, each_);
+    first_.refresh(everyone);
+    others_.refresh(everyone);
   }
 
  private:
-  std::tuple<Each...> each_;
+  First first_;
+  joined_boundary<Others...> others_;
 };
 static_assert(boundary<joined_boundary<no_boundary>>);
 

@@ -31,7 +31,7 @@ class [[nodiscard]] steps {
 
   /// No steps.
   steps() noexcept = default;
-  steps(steps&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  steps(steps&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
   steps& operator=(steps&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
@@ -50,7 +50,11 @@ class [[nodiscard]] steps {
   }
   /// Throws what ended the steps, if an exception did.
   void conclude() {
-    if (handle_.promise().error) std::rethrow_exception(std::exchange(handle_.promise().error, nullptr));
+    auto& error = handle_.promise().error;
+    if (!error) return;
+    auto const thrown = error;
+    error = nullptr;
+    std::rethrow_exception(thrown);
   }
 
   // Other steps may await these.

@@ -11,7 +11,9 @@ class held_extent {
  public:
   held_extent(job j, std::uint64_t offset) noexcept : job_(std::move(j)), offset_(offset) {}
   held_extent(held_extent&& other) noexcept
-      : job_(std::move(other.job_)), offset_(other.offset_), held_(std::exchange(other.held_, false)) {}
+      : job_(std::move(other.job_)), offset_(other.offset_), held_(other.held_) {
+    other.held_ = false;
+  }
   held_extent& operator=(held_extent&& other) noexcept {
     std::swap(job_, other.job_);
     std::swap(offset_, other.offset_);

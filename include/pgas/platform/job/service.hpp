@@ -40,7 +40,8 @@ class service {
   [[nodiscard]] static service*& of_this_thread() noexcept { return first; }
   /// Makes one thread's services those of another, which has none.
   static void hand_over(service*& from, service*& to) noexcept {
-    to = std::exchange(from, nullptr);
+    to = from;
+    from = nullptr;
     if (to != nullptr) to->at_ = &to;
   }
   /// For a service that has received something: the next message often follows soon.

@@ -53,17 +53,17 @@ struct bruck {
       auto const own = out.of(from, (m.rank() + i) % m.size());
       detail::copy_bytes(turned.data() + static_cast<std::size_t>(i) * block, own.data(), block);
     }
-    std::vector<std::byte> packed;
-    std::vector<std::byte> came;
+    std::vector<std::byte> packed(from.size());
+    std::vector<std::byte> came(from.size());
     for (unsigned k = 0; k < detail::doublings(m.size()); ++k) {
-      packed.clear();
+      std::size_t bytes = 0;
       for (std::size_t i = 0; i < ranks; ++i) {
-        auto const at = turned.begin() + static_cast<std::ptrdiff_t>(i * block);
-        if ((i >> k & 1U) != 0) packed.insert(packed.end(), at, at + static_cast<std::ptrdiff_t>(block));
+        if ((i >> k & 1U) == 0) continue;
+        detail::copy_bytes(packed.data() + bytes, turned.data() + i * block, block);
+        bytes += block;
       }
-      came.resize(packed.size());
       link const up{k, false};
-      co_await m.exchange(up, packed, up, came);
+      co_await m.exchange(up, bytes_in(packed.data(), bytes), up, bytes_out(came.data(), bytes));
       std::size_t next = 0;
       for (std::size_t i = 0; i < ranks; ++i) {
         if ((i >> k & 1U) == 0) continue;

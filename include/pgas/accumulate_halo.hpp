@@ -187,8 +187,8 @@ class [[nodiscard]] pending_accumulation {
       first += m.size();
     }
     auto const& copies = a.plan().copies();
-    for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
-      auto const m = detail::without_row_ends(a, *copy);
+    for (std::size_t i = copies.size(); i-- > 0;) {
+      auto const m = detail::without_row_ends(a, copies[i]);
       detail::combine_box<N>(m.count, part, {m.from, m.from_pitches}, part, {m.to, m.to_pitches}, op_);
     }
     detail::fill_ghosts(a, part, detail::neutral<value_type>(op_));

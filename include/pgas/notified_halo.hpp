@@ -154,7 +154,8 @@ class notified_halo {
         halo_plan<N> const theirs(a.shape(), target);
         for (rank_t const origin : theirs.origins()) {
           if (origin == self) to.place = to.half;
-          to.half += room(moves_between(origin == self ? mine : halo_plan<N>(a.shape(), origin), target));
+          to.half += room(origin == self ? moves_between(mine, target)
+                                         : moves_between(halo_plan<N>(a.shape(), origin), target));
         }
         set_moves(to, moves_between(mine, target));
         targets.push_back(std::move(to));

@@ -3,16 +3,19 @@
 
 #include <pgas/array/shape.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/plain_list.hpp>
+#include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Sorts ranks, and keeps one of equal ones.
-inline void sort_and_unite(std::vector<rank_t>& ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+/// Adds a rank to ascending ones unless it is among them. They are few, or come in order: a std::sort would
+/// cost every program with halos the compilation of eight functions.
+inline void unite(std::vector<rank_t>& ranks, rank_t with) {
+  auto const at = std::lower_bound(ranks.begin(), ranks.end(), with);
+  if (at == ranks.end() || *at != with) ranks.insert(at, with);
 }
 
 /// Puts moves of one target after another, in the order of targets. Moves of one target keep their order.
@@ -20,22 +23,21 @@ inline void sort_and_unite(std::vector<rank_t>& ranks) {
 /// There are few targets, and often the moves are in order. A std::stable_sort would cost every program with
 /// halos the compilation of forty functions.
 template <class Move>
-void order_by_target(std::vector<Move>& moves) {
+void order_by_target(plain_list<Move>& moves) {
   std::vector<rank_t> targets;
   bool in_order = true;
   for (Move const& m : moves) {
     in_order = in_order && (targets.empty() || targets.back() <= m.target);
-    targets.push_back(m.target);
+    unite(targets, m.target);
   }
   if (in_order) return;
-  sort_and_unite(targets);
-  std::vector<Move> ordered;
+  plain_list<Move> ordered;
   for (rank_t const target : targets) {
     for (Move const& m : moves) {
-      if (m.target == target) ordered.push_back(m);
+      if (m.target == target) ordered.add(m);
     }
   }
-  moves.swap(ordered);
+  moves = std::move(ordered);
 }
 
 }  // namespace detail
@@ -67,14 +69,13 @@ class halo_line {
   halo_line(D const& indices, halo const& h, rank_t self) {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
     planner<D> const p(indices, h, self);
-    p.sends([&](run const& r) { sends_.push_back(r); });
+    p.sends([&](run const& r) { sends_.add(r); });
     detail::order_by_target(sends_);
-    p.sources([&](rank_t origin) { origins_.push_back(origin); });
-    detail::sort_and_unite(origins_);
+    p.sources([&](rank_t origin) { detail::unite(origins_, origin); });
   }
 
   /// The sends of this rank, sorted by target.
-  [[nodiscard]] std::vector<run> const& sends() const noexcept { return sends_; }
+  [[nodiscard]] detail::plain_list<run> const& sends() const noexcept { return sends_; }
   /// The ranks whose own indices are ghost cells here, ascending.
   [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
 
@@ -176,7 +177,7 @@ class halo_line {
     edge edges_;
   };
 
-  std::vector<run> sends_;
+  detail::plain_list<run> sends_;
   std::vector<rank_t> origins_;
 };
 

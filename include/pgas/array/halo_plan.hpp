@@ -39,20 +39,18 @@ class halo_plan {
     if (!shape.halos().any() || shape.part_size(self) == 0) return;
     planner const p(shape, self);
     p.fills(copies_);
-    p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).push_back(m); });
+    p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).add(m); });
     detail::order_by_target(puts_);
-    for (move const& put : puts_) targets_.push_back(put.target);
+    for (move const& put : puts_) detail::unite(targets_, put.target);
     p.sources([&](rank_t origin) {
-      if (origin != self) origins_.push_back(origin);
+      if (origin != self) detail::unite(origins_, origin);
     });
-    detail::sort_and_unite(targets_);
-    detail::sort_and_unite(origins_);
   }
 
   /// The moves to other ranks, sorted by target.
-  [[nodiscard]] std::vector<move> const& puts() const noexcept { return puts_; }
+  [[nodiscard]] detail::plain_list<move> const& puts() const noexcept { return puts_; }
   /// The moves within this rank's part, to be made in this order.
-  [[nodiscard]] std::vector<move> const& copies() const noexcept { return copies_; }
+  [[nodiscard]] detail::plain_list<move> const& copies() const noexcept { return copies_; }
   /// The ranks to which this rank puts, ascending, without this rank.
   [[nodiscard]] std::vector<rank_t> const& targets() const noexcept { return targets_; }
   /// The ranks that put to this rank, ascending, without this rank.
@@ -77,14 +75,14 @@ class halo_plan {
 
     /// Adds the moves that fill ghost cells of undivided dimensions: one dimension after the other, each
     /// along the full extent of the others.
-    void fills(std::vector<move>& into) const {
+    void fills(detail::plain_list<move>& into) const {
       for (std::size_t d = 0; d < N; ++d) {
         if (is_divided(d)) continue;
         for (auto const& run : lines_[d].sends()) {
           std::array<entry, N> box;
           for (std::size_t other = 0; other < N; ++other) box[other] = everything(other);
           box[d] = {run, true};
-          into.push_back(as_move(box));
+          into.add(as_move(box));
         }
       }
     }
@@ -92,14 +90,14 @@ class halo_plan {
     /// Calls send(move) for each box of own cells that are ghost cells of a rank.
     template <class Send>
     void sends(Send&& send) const {
-      std::array<std::vector<entry>, N> choices;
+      std::array<detail::plain_list<entry>, N> choices;
       for (std::size_t d = 0; d < N; ++d) {
         if (!is_divided(d)) {
-          choices[d].push_back(everything(d));
+          choices[d].add(everything(d));
           continue;
         }
-        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false});
-        for (auto const& run : lines_[d].sends()) choices[d].push_back({run, true});
+        choices[d].add({{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false});
+        for (auto const& run : lines_[d].sends()) choices[d].add({run, true});
       }
       for_each_choice(choices, [&](std::array<entry, N> const& box) { send(as_move(box)); });
     }
@@ -108,11 +106,11 @@ class halo_plan {
     /// for a rank.
     template <class Receive>
     void sources(Receive&& receive) const {
-      std::array<std::vector<entry>, N> choices;
+      std::array<detail::plain_list<entry>, N> choices;
       for (std::size_t d = 0; d < N; ++d) {
-        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = 0}, false});
+        choices[d].add({{.target = place_[d], .from = 0, .to = 0, .count = 0}, false});
         if (!is_divided(d)) continue;
-        for (rank_t origin : lines_[d].origins()) choices[d].push_back({{.target = origin}, true});
+        for (rank_t origin : lines_[d].origins()) choices[d].add({{.target = origin}, true});
       }
       for_each_choice(choices, [&](std::array<entry, N> const& box) { receive(rank_of(box)); });
     }
@@ -133,7 +131,7 @@ class halo_plan {
 
     /// Calls use(one entry of each dimension) for all combinations that lie in ghost cells of a rank.
     template <class Use>
-    void for_each_choice(std::array<std::vector<entry>, N> const& choices, Use&& use) const {
+    void for_each_choice(std::array<detail::plain_list<entry>, N> const& choices, Use&& use) const {
       std::array<std::size_t, N> counts{};
       for (std::size_t d = 0; d < N; ++d) counts[d] = choices[d].size();
       std::array<std::size_t, N> which{};
@@ -196,8 +194,8 @@ class halo_plan {
   template <class L>
   planner(array_shape<N, L> const&, rank_t) -> planner<L>;
 
-  std::vector<move> puts_;
-  std::vector<move> copies_;
+  detail::plain_list<move> puts_;
+  detail::plain_list<move> copies_;
   std::vector<rank_t> targets_;
   std::vector<rank_t> origins_;
 };

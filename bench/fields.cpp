@@ -136,7 +136,7 @@ class sweep {
   [[gnu::noinline]] void by_rows(std::index_sequence<F...>) const {
     (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields], walk{}), ...);
   }
-  /// The same rows by their numbers, each of which is divided by the rows of a plane.
+  /// The same rows by their numbers, each of which is divided by the rows of a plane, once for all boxes.
   template <std::size_t... F>
   [[gnu::noinline]] void by_numbered_rows(std::index_sequence<F...>) const {
     (rows_of_field(out_[F], in_[F], in_[(F + 1) % Fields], number{}), ...);

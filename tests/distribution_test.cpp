@@ -179,17 +179,20 @@ TEST_CASE(
   static_assert(pgas::detail::divisor(7).quotient(~std::size_t{0}) == ~std::size_t{0} / 7);
 }
 
-TEST_CASE("reciprocal: quotients of all numbers below 2^32 are exact, at each step of the quotient") {
+TEST_CASE("reciprocal: quotients below 2^63 are exact at each step, and estimates where it says so") {
   auto const check = [](std::size_t divisor) {
     pgas::detail::reciprocal const r(divisor);
-    std::size_t const most = ~std::uint32_t{0};
+    std::size_t const most = ~std::size_t{0} >> 1U;
     std::size_t const last = most / divisor * divisor;  // the largest multiple
     bool right = true;
-    for (std::size_t multiple : {std::size_t{0}, divisor, last / 2 / divisor * divisor, last, most}) {
+    std::size_t const least_inexact = (~std::size_t{0} / divisor) / divisor * divisor;
+    for (std::size_t multiple :
+         {std::size_t{0}, divisor, least_inexact, last / 2 / divisor * divisor, last, most}) {
       for (std::size_t near = 0; near < 3; ++near) {
         for (std::size_t const i : {multiple + near, multiple - near}) {
-          if (i <= most) right = right && r.divides(i) && r.quotient(i) == i / divisor;
-          right = right && r.quotient_of_any(i) == i / divisor;
+          if (i > most) continue;
+          right = right && r.quotient(i) == i / divisor;
+          right = right && r.estimate(i) - i / divisor <= (r.estimates(i) ? 0 : 1);
         }
       }
     }
@@ -204,7 +207,8 @@ TEST_CASE("reciprocal: quotients of all numbers below 2^32 are exact, at each st
     }
   }
   check(~std::size_t{0});
-  CHECK(!pgas::detail::reciprocal::divides(std::size_t{1} << 32U));
+  CHECK(pgas::detail::reciprocal(3).estimates(std::size_t{1} << 61U));
+  CHECK_FALSE(pgas::detail::reciprocal(3).estimates(std::size_t{1} << 63U));
 }
 
 TEST_CASE(

@@ -165,12 +165,51 @@ TEST_CASE("views: the number of a row finds it in boxes of any shape, thin and l
   // More rows than 2^32, of which each third is the same memory.
   std::size_t const steps = std::size_t{1} << 34U;
   pgas::detail::rows_of_memory<int, 3> const far{memory.data(), {0, 1, 1}, {steps, 3, 1}};
-  pgas::detail::row_finder<3, int> const finder(far.counts, far);
+  pgas::detail::memory_rows<3, int> const rows(far);
   for (std::size_t const number :
        {std::size_t{7}, (std::size_t{1} << 32U) - 1, std::size_t{1} << 32U, 3 * steps - 1}) {
-    finder.with_row(number, [&](int const* row) {
-      require_equal(static_cast<std::size_t>(row - memory.data()), number % 3, "row of many");
-    });
+    auto const row = rows[static_cast<std::ptrdiff_t>(number)];
+    require_equal(static_cast<std::size_t>(row.data() - memory.data()), number % 3, "row of many");
+  }
+}
+
+TEST_CASE(
+    "views: rows that are found by their numbers are zipped, with the same way to them and with others") {
+  std::vector<int> memory(5 * 4 * 3 * 2);
+  pgas::box_view<int, 4> const near(memory.data(), {5, 4, 3, 2}, {24, 6, 2, 1});
+  pgas::box_view<int, 4> const apart(memory.data(), {5, 2, 3, 2}, {24, 12, 3, 1});
+  pgas::part_box<4> const box{{}, {5, 2, 2, 2}};
+  auto const rows = pgas::views::rows(near, box);
+  auto const below = pgas::views::rows(near, shifted(box, {0, 1, 1, 0}));
+  auto const other = pgas::views::rows(apart, box);
+  auto const fewer = pgas::views::rows(near, pgas::part_box<4>{{}, {5, 4, 1, 2}});
+  for (std::ptrdiff_t r = 0; r < 5 * 2 * 2; ++r) {
+    auto const require_found = [&](auto const& more, std::ptrdiff_t number, char const* which) {
+      auto const zipped = pgas::views::zip(rows[r], more[number]);
+      require_equal(ranges::distance(zipped), std::ptrdiff_t{2}, which);
+      require_equal(&std::get<0>(zipped[1]) - memory.data(), &rows.begin()[r][1] - memory.data(), which);
+      require_equal(&std::get<1>(zipped[1]) - memory.data(), &more.begin()[number][1] - memory.data(), which);
+    };
+    require_found(below, r, "row with the same way");
+    require_found(below, 19 - r, "row with another number");
+    require_found(other, r, "row in memory with other distances");
+    require_found(fewer, r, "row of a box with other counts");
+  }
+  // A box of so many rows that estimates of quotients are too large.
+  std::size_t const planes = (std::size_t{1} << 30U) + 1;
+  std::size_t const rows_of_plane = (std::size_t{1} << 32U) - 5;
+  pgas::detail::rows_of_memory<int, 3> const far{memory.data(), {7, 0, 1}, {planes, rows_of_plane, 1}};
+  pgas::detail::memory_rows<3, int> const many(far);
+  pgas::detail::memory_rows<3, int, int> const twice(far, far);
+  for (std::size_t const plane : {std::size_t{1}, planes / 2, planes - 1}) {
+    for (std::ptrdiff_t by : {-1, 0}) {
+      auto const number = static_cast<std::ptrdiff_t>(plane * rows_of_plane) + by;
+      auto const* const expected = memory.data() + 7 * (static_cast<std::ptrdiff_t>(plane) + by);
+      CHECK(many[number].data() == expected);
+      CHECK(&std::get<1>(pgas::views::zip(many[number], many[number])[0]) == expected);
+      CHECK(&std::get<0>(pgas::views::zip(many[number])[0]) == expected);
+      CHECK(&std::get<1>(twice[number][0]) == expected);
+    }
   }
 }
 

@@ -128,7 +128,11 @@ template <class First, class... More>
   PGAS_EXPECTS(light, ((std::ranges::size(more) == length) && ...),
                detail::throw_error(errc::invalid_argument, -1, "zip",
                                    "ranges of several lengths have no pairs; give ranges of one length"));
-  return detail::zipped(length, std::ranges::data(first), std::ranges::data(more)...);
+  if constexpr (requires { detail::zip_found(first, more...); }) {
+    return detail::zip_found(first, more...);
+  } else {
+    return detail::zipped(length, std::ranges::data(first), std::ranges::data(more)...);
+  }
 }
 
 /// Rows of boxes of one shape as a random access view of zipped rows:
@@ -200,9 +204,9 @@ template <std::size_t N, detail::memory_view<N> View>
 /// order themselves, and a view of random access.
 ///
 /// The box comes from own_cells, all_cells, a stencil's cells_before or shifted(). Local. Loops over zip() of
-/// rows are as quick as loops over pointers. Rows of 40 cells by their numbers, `to[r]`, take up to a quarter
-/// longer, since each number is divided. Loops over zip() of cells() take 18 to 30 times as long, since a row
-/// may end at each cell.
+/// rows are as quick as loops over pointers. zip(to[r], from[r]) divides r once if the boxes have one shape
+/// and the arrays, too, and else once for each box. Loops over zip() of cells() take 18 to 30 times as long,
+/// since a row may end at each cell.
 template <any_global_array Array>
   requires matrix_layout<typename Array::layout_type>
 [[nodiscard]] auto rows(Array const& a, part_box<Array::dimensions> const& box) {

@@ -5,45 +5,63 @@
 #include <cstddef>
 #include <pgas/array/rows_of_memory.hpp>
 #include <pgas/support/reciprocal.hpp>
-#include <tuple>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Finds a row of boxes with the same counts in several memories by its number.
+/// The way from the first row of a box in memory to a row with some number.
 ///
 /// Row n begins n rows of the last dimension but one behind the first row, and for each full dimension before
-/// it a gap farther. So each such dimension costs one division for all memories, and a multiplication for
-/// each. A dimension that is full at each row costs nothing: its gap is added to the distance of rows.
-template <std::size_t N, class... T>
+/// it a gap farther. So each such dimension costs one division and a multiplication. A dimension that is full
+/// at each row costs nothing: its gap is added to the distance of rows.
+template <std::size_t N>
 class row_finder {
  public:
   row_finder() = default;
-  explicit row_finder(std::array<std::size_t, N> const& counts, rows_of_memory<T, N> const&... boxes) noexcept
-      : row_finder(rows_in_each(counts), counts, before_rows{}, boxes...) {}
+  template <class T>
+  explicit row_finder(rows_of_memory<T, N> const& box) noexcept
+      : row_finder(rows_in_each(box.counts), box, before_rows{}) {}
 
-  /// Returns use(pointers to the first cell of row `number` in each memory).
-  template <class Use>
-  [[nodiscard, gnu::always_inline]] auto with_row(std::size_t number, Use const& use) const noexcept {
-    return use_row(number, full_dimensions(number, before_rows{}), before_rows{}, use);
+  /// The bytes from the first row to row `number`, which is below 2^63.
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t offset(std::size_t number) const noexcept {
+    auto const n = opaque(number);
+    return distance(
+        n, [n](reciprocal const& rows) { return rows.quotient(n); }, before_rows{});
+  }
+  /// The same where difference() to some box is 0. Its result comes a multiplication earlier.
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t estimated_offset(std::size_t number) const noexcept {
+    auto const n = opaque(number);
+    return distance(
+        n, [n](reciprocal const& rows) { return rows.estimate(n); }, before_rows{});
+  }
+  /// 0 if each row lies as far behind the first one as in the other box, and estimates of quotients are
+  /// exact. Without a branch: g++ computes it before a loop over numbers.
+  [[nodiscard, gnu::always_inline]] std::size_t difference(row_finder const& other) const noexcept {
+    return difference(other, before_rows{});
   }
 
  private:
-  using before_rows = std::make_index_sequence<(N > 2 ? N - 2 : 0)>;
+  static constexpr std::size_t before = N > 2 ? N - 2 : 0;
+  using before_rows = std::make_index_sequence<before>;
   using sizes = std::array<std::size_t, N>;
 
-  template <class U>
-  struct memory {
-    U* first;
-    std::ptrdiff_t row;                  ///< the distance of rows
-    std::array<std::ptrdiff_t, N> gaps;  ///< one for each full dimension
-  };
+  template <class T, std::size_t... d>
+  row_finder(sizes const& rows, rows_of_memory<T, N> const& box,
+             std::index_sequence<d...> /*before the rows*/) noexcept
+      : rows_{reciprocal(rows[d])...}, row_(N > 1 ? bytes<T>(box.pitches[N > 1 ? N - 2 : 0]) : 0) {
+    std::size_t const all = N > 2 ? rows[0] * box.counts[0] : 0;
+    if (!(rows_[d].estimates(all) && ...)) has_more_ = 1;
+    auto const add = [&](std::size_t k) {
+      auto const gap = box.pitches[k] - static_cast<std::ptrdiff_t>(box.counts[k + 1]) * box.pitches[k + 1];
+      (rows[k] == 1 ? row_ : gaps_[k]) += bytes<T>(gap);
+    };
+    (add(d), ...);
+  }
 
-  template <std::size_t... d>
-  row_finder(sizes const& rows, sizes const& counts, std::index_sequence<d...> /*before the rows*/,
-             rows_of_memory<T, N> const&... boxes) noexcept
-      : memories_(in_memory(rows, counts, boxes)...), rows_{reciprocal(rows[d])...} {}
-
+  template <class T>
+  static constexpr std::ptrdiff_t bytes(std::ptrdiff_t elements) noexcept {
+    return elements * static_cast<std::ptrdiff_t>(sizeof(T));
+  }
   /// The number of rows in one step of each dimension.
   static constexpr sizes rows_in_each(sizes const& counts) noexcept {
     sizes rows{};
@@ -51,40 +69,30 @@ class row_finder {
     for (std::size_t d = N - 2; N > 2 && d > 0; --d) rows[d - 1] = rows[d] * counts[d];
     return rows;
   }
-  template <class U>
-  static memory<U> in_memory(sizes const& rows, sizes const& counts,
-                             rows_of_memory<U, N> const& box) noexcept {
-    memory<U> m{box.first, N > 1 ? box.pitches[N > 1 ? N - 2 : 0] : 0, {}};
-    for (std::size_t d = 0; d + 2 < N; ++d) {
-      auto const gap = box.pitches[d] - static_cast<std::ptrdiff_t>(counts[d + 1]) * box.pitches[d + 1];
-      (rows[d] == 1 ? m.row : m.gaps[d]) += gap;
-    }
-    return m;
+  /// In a loop over numbers g++ would add to a sum of 128 bits in memory, which takes six instructions.
+  static constexpr std::size_t opaque(std::size_t number) noexcept {
+    if (!std::is_constant_evaluated() && N > 2) asm("" : "+r"(number));
+    return number;
   }
-
-  /// How often each dimension before the rows is full before row `number`.
+  template <class Quotient, std::size_t... d>
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t distance(
+      std::size_t number, Quotient const& quotient,
+      std::index_sequence<d...> /*before the rows*/) const noexcept {
+    return ((static_cast<std::ptrdiff_t>(number) * row_) + ... +
+            (static_cast<std::ptrdiff_t>(quotient(rows_[d])) * gaps_[d]));
+  }
   template <std::size_t... d>
-  [[nodiscard, gnu::always_inline]] std::array<std::ptrdiff_t, N> full_dimensions(
-      [[maybe_unused]] std::size_t number, std::index_sequence<d...> /*before the rows*/) const noexcept {
-    if constexpr (N > 2) {
-      if (!reciprocal::divides(number)) [[unlikely]]
-        return {static_cast<std::ptrdiff_t>(rows_[d].quotient_of_any(number))...};
-    }
-    return {static_cast<std::ptrdiff_t>(rows_[d].quotient(number))...};
-  }
-  template <std::size_t... d, class Use>
-  [[nodiscard, gnu::always_inline]] auto use_row(std::size_t number,
-                                                 std::array<std::ptrdiff_t, N> const& full,
-                                                 std::index_sequence<d...> /*before the rows*/,
-                                                 Use const& use) const noexcept {
-    auto const offset = [&](auto const& m) __attribute__((always_inline)) {
-      return ((static_cast<std::ptrdiff_t>(number) * m.row) + ... + (full[d] * m.gaps[d]));
-    };
-    return std::apply([&](auto const&... m) { return use((m.first + offset(m))...); }, memories_);
+  [[nodiscard, gnu::always_inline]] std::size_t difference(
+      row_finder const& other, std::index_sequence<d...> /*before the rows*/) const noexcept {
+    auto const bytes = ((row_ ^ other.row_) | ... | (gaps_[d] ^ other.gaps_[d]));
+    auto const rows = (has_more_ | ... | (rows_[d].value() ^ other.rows_[d].value()));
+    return static_cast<std::size_t>(bytes) | rows;
   }
 
-  std::tuple<memory<T>...> memories_{};
-  std::array<reciprocal, N> rows_{};
+  std::array<reciprocal, before> rows_{};      ///< in a step of each dimension
+  std::array<std::ptrdiff_t, before> gaps_{};  ///< bytes for each full dimension
+  std::ptrdiff_t row_ = 0;                     ///< the bytes from a row to the next
+  std::size_t has_more_ = 0;                   ///< 1 if there are rows for which an estimate is no quotient
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

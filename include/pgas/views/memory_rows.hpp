@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/row_finder.hpp>
+#include <array>
 #include <pgas/array/row_walk.hpp>
+#include <pgas/views/found_row.hpp>
 #include <range/v3/view/facade.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/transform.hpp>
 #include <tuple>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// Elements of several memories, one of each at a time.
-template <class... T>
-auto zipped(std::size_t length, T*... first) {
-  return ranges::views::transform(ranges::views::iota(std::size_t{0}, length),
-                                  [first...](std::size_t k) { return std::tuple<T&...>(first[k]...); });
-}
 
 /// The rows of one box in memory as views, or of several boxes as views of tuples of references.
 template <std::size_t N, class... T>
@@ -56,19 +51,32 @@ class memory_rows : public ranges::view_facade<memory_rows<N, T...>, ranges::fin
   [[nodiscard]] cursor begin_cursor() const noexcept { return cursor(first_); }
   [[nodiscard]] cursor end_cursor() const noexcept { return cursor(first_.behind(size())); }
 
+  template <std::size_t... box>
+  [[nodiscard, gnu::always_inline]] auto row(std::size_t number, std::index_sequence<box...>) const noexcept {
+    auto const found = [&]<std::size_t b>(std::integral_constant<std::size_t, b>)
+        __attribute__((always_inline)) {
+      return found_row(std::get<b>(boxes_).first, finders_[b], number, first_.length());
+    };
+    if constexpr (sizeof...(T) == 1) {
+      return found(std::integral_constant<std::size_t, box>{}...);
+    } else {
+      return zip_found(found(std::integral_constant<std::size_t, box>{})...);
+    }
+  }
+
   std::tuple<rows_of_memory<T, N>...> boxes_{};
   row_walk<N, T...> first_{};  ///< made once, since the division of row numbers needs constants
-  row_finder<N, T...> numbered_{};
+  std::array<row_finder<N>, sizeof...(T)> finders_{};
 
  public:
   memory_rows() = default;
   /// Views boxes of the same counts.
   explicit memory_rows(rows_of_memory<T, N> const&... boxes) noexcept
-      : boxes_(boxes...), first_(counts(), boxes...), numbered_(counts(), boxes...) {}
+      : boxes_(boxes...), first_(counts(), boxes...), finders_{row_finder<N>(boxes)...} {}
 
-  /// Row `number`. A loop over all rows is quicker: it divides by no counts.
+  /// Row `number`. A loop over all rows divides by no counts.
   [[nodiscard, gnu::always_inline]] auto operator[](std::ptrdiff_t number) const noexcept {
-    return numbered_.with_row(static_cast<std::size_t>(number), as_row(first_.length()));
+    return row(static_cast<std::size_t>(number), std::index_sequence_for<T...>{});
   }
   /// The number of rows.
   [[nodiscard]] std::size_t size() const noexcept {

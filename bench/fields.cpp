@@ -34,16 +34,19 @@ class sweep {
   }
 
   void measure(bench::meter& m) {
-    auto const row = [&](char const* style, auto const& ours) {
+    auto const row = [&](char const* style, auto const& ours, auto... more) {
       bench::row_key const key{.row = "fields/" + std::to_string(Fields) + " of " + std::to_string(N) + "-D",
                                .mode = std::to_string(side_) + " by " + style};
       m.measure(key, {bench::everybody("", ours),
-                      bench::everybody("pointers", [this] { by_pointer(every_field{}); })});
+                      bench::everybody("pointers", [this] { by_pointer<true>(every_field{}); }), more...});
     };
     row("u(i, j)", [this] { by_index(every_field{}); });
     row("at(i, j)", [this] { by_global_index(every_field{}); });
     row("view", [this] { by_view(every_field{}); });
-    row("local view", [this] { by_local_view(every_field{}); });
+    row(
+        "local view", [this] { by_local_view(every_field{}); },
+        bench::everybody("pointers that may overlap", [this] { by_pointer<false>(every_field{}); }));
+    row("local view, told not to overlap", [this] { by_told_view(every_field{}); });
     row("local view and for_each_cell", [this] { by_each_cell(every_field{}); });
     row("range-v3 rows", [this] { by_rows(every_field{}); });
     row("numbered range-v3 rows", [this] { by_numbered_rows(every_field{}); });
@@ -96,6 +99,42 @@ class sweep {
   template <std::size_t... F>
   [[gnu::noinline]] void by_local_view(std::index_sequence<F...> fields) const {
     sweep_views(std::tuple(in_[F].local()...), std::tuple(out_[F].local()...), fields);
+  }
+  /// A program may tell the compiler that its fields do not overlap, as the loop over pointers does.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_told_view(std::index_sequence<F...> /*fields*/) const {
+    std::tuple const u(in_[F].local()...);
+    std::tuple const v(out_[F].local()...);
+    auto const cell = [&](auto f, auto... i) __attribute__((always_inline)) {
+      std::get<f>(v)(i...) = value(neighbours(std::get<f>(u), i...), std::get<(f + 1) % Fields>(u)(i...));
+    };
+    auto const row = [&](auto... i) __attribute__((always_inline)) {
+      along_row<true>(
+          side_, [&](std::size_t k) __attribute__((always_inline)) {
+            (cell(std::integral_constant<std::size_t, F>{}, i..., k), ...);
+          });
+    };
+    for (std::size_t i = 0; i < side_; ++i) {
+      if constexpr (N == 2) {
+        row(i);
+      } else {
+        for (std::size_t j = 0; j < side_; ++j) row(i, j);
+      }
+    }
+  }
+  /// Calls use(k) for each cell of a row. `Told`: the compiler knows that no call writes what others read.
+  template <bool Told, class Use>
+  [[gnu::always_inline]] static void along_row(std::size_t count, Use const& use) {
+    if constexpr (Told) {
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+      for (std::size_t k = 0; k < count; ++k) use(k);
+    } else {
+      for (std::size_t k = 0; k < count; ++k) use(k);
+    }
   }
   /// The same field by field with the library's loop, whose contract says that no cell depends on another.
   template <std::size_t... F>
@@ -211,7 +250,7 @@ class sweep {
     }
   }
 
-  template <std::size_t... F>
+  template <bool Told, std::size_t... F>
   [[gnu::noinline]] void by_pointer(std::index_sequence<F...>) const {
     std::size_t const pitch = side_ + 2;
     std::size_t const plane = pitch * pitch;
@@ -221,11 +260,11 @@ class sweep {
         std::size_t const first = (N == 2 ? 0 : (layer + 1) * plane) + (row + 1) * pitch + 1;
         std::array<double const*, Fields> const from{in_[F].window().local().data() + first...};
         std::array<double*, Fields> const to{out_[F].window().local().data() + first...};
-        row_by_pointer<F...>(from, to, side_, pitch, plane);
+        row_by_pointer<Told, F...>(from, to, side_, pitch, plane);
       }
     }
   }
-  template <std::size_t... F>
+  template <bool Told, std::size_t... F>
   [[gnu::always_inline]] static void row_by_pointer(std::array<double const*, Fields> const from,
                                                     std::array<double*, Fields> const to, std::size_t count,
                                                     std::size_t pitch, std::size_t plane) noexcept {
@@ -233,14 +272,10 @@ class sweep {
       double const in_plane = *(u - pitch) + u[pitch] + *(u - 1) + u[1];
       return N == 2 ? 0.25 * in_plane : (1 / 6.0) * (in_plane + *(u - plane) + u[plane]);
     };
-#ifdef __clang__
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
-    for (std::size_t c = 0; c < count; ++c) {
-      ((to[F][c] = value(around(from[F] + c), from[(F + 1) % Fields][c])), ...);
-    }
+    along_row<Told>(
+        count, [&](std::size_t c) __attribute__((always_inline)) {
+          ((to[F][c] = value(around(from[F] + c), from[(F + 1) % Fields][c])), ...);
+        });
   }
 
   std::size_t side_;

@@ -156,7 +156,7 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
     check(sync::tournament{}, log2 + 1, 0, 0);
     check(sync::master_slave{}, n, 0, 0);
     check(sync::central_counter{}, 0, 1, 64 * 4);
-    check(sync::guarded_counter{}, 0, 2, 64 * 4);
+    check(sync::guarded_counter{}, 0, 1, 64 * 4);
     check(sync::match_vector{}, 0, vectors + 1, 2 * bit);
     check(sync::stamped{}, 2 * n, 0, 64 * 16 + bit);
     check(sync::post_array{}, n, 1, 64 * 16 + bit);

@@ -82,10 +82,12 @@ class crowded_control : public pgas::detail::control_archetype {
 };
 static_assert(pgas::detail::control_in_turns<crowded_control>);
 
+/// Each rank adds `One` to the sum.
+template <pgas::word One = 1>
 watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive) {
   crowded_control control(policy, sum);
-  pgas::detail::first_turns<crowded_control>(control).wait_for_all(control, control.cell(0, 0),
-                                                                   watched_sum::all, {.operation = "fence"});
+  pgas::detail::first_turns<crowded_control>(control).wait_for_all<One>(
+      control, control.cell(0, 0), watched_sum::all, {.operation = "fence"});
   return sum;
 }
 
@@ -100,6 +102,9 @@ TEST_CASE(
   // One rank is missing, and one other can run now: to look for it is cheaper than a switch.
   watched_sum const nearly = waited_for({.before = 3});
   CHECK((nearly.looks > 100 * late.looks && nearly.waits == 1));
+  // The same where each rank adds two.
+  CHECK(waited_for<2>({.before = 2}).looks == nearly.looks);
+  CHECK(waited_for<2>({.before = 0}).looks == late.looks);
   for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
     watched_sum const at_once = waited_for({.before = 3}, keeps_or_sleeps);
     CHECK((at_once.looks == 0 && at_once.waits == 1));

@@ -426,7 +426,6 @@ std::size_t alike_in_active(rank_t ranks, bool, std::size_t i) {
     return i < static_cast<std::size_t>(ranks) ? 0 : 1;
   if constexpr (std::is_same_v<Protocol, pgas::sync::match_list<128>>) return std::min<std::size_t>(i, 1);
   if constexpr (std::is_same_v<Protocol, pgas::sync::master_slave>) return std::min<std::size_t>(i, 1);
-  if constexpr (std::is_same_v<Protocol, pgas::sync::guarded_counter>) return i;
   return 0;
 }
 

@@ -12,37 +12,39 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7.
 ///
-/// Words     one cell, rank 0's: the number of arrivals of all ranks since the window was made.
-/// States    Before fence k (from 1) is over, the sum lies in [(k - 1) n, k n). It only grows. A rank may
-///           arrive at fence k + 1 while others have not yet seen the end of fence k, hence >= below.
+/// Words     one cell, rank 0's: the number of arrivals of all ranks since the window was made, times `One`.
+/// States    Before fence k (from 1) is over, the number lies in [(k - 1) n, k n). It only grows. A rank may
+///           arrive at fence k + 1 while others have not yet seen the end of fence k, hence >= below. `add`
+///           may use the bits below `One`, which end no wait.
 /// Differs   from the paper's, which counts down and flips a sense: a sum that grows needs no reset.
 /// Memory    one cell a rank, of which rank 0's is used; a list of ranks in private memory.
-template <control Control>
+template <control Control, word One = 1>
 class arrival_counter {
  public:
   arrival_counter(Control& control, std::size_t first_cell)
       : control_(&control),
         sum_(control.cell(0, first_cell)),
-        ranks_(static_cast<word>(control.size())),
+        all_(One * static_cast<word>(control.size())),
         turns_(control) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
       if (rank != control.rank()) others_.push_back(rank);
     }
   }
 
-  /// add(sum) adds one to the cell and returns the new sum. It is a release, which pairs with the acquire of
-  /// each rank that waits for the sum. It is also an acquire, for the rank that arrives last and does not
+  /// add(sum) adds `One` to the cell and returns the new sum. It is a release, which pairs with the acquire
+  /// of each rank that waits for the sum. It is also an acquire, for the rank that arrives last and does not
   /// wait.
   template <boundary Boundary, class Add>
   [[gnu::always_inline]] void fence(Boundary& b, std::string_view operation, Add&& add) {
     b.publish(everyone);
-    last_ += ranks_;
-    if (add(sum_) < last_ + 1) wait_for_all(operation);
+    last_ += all_;
+    if (add(sum_) < last_ + One) wait_for_all(operation);
     b.refresh(everyone);
   }
 
   /// The same fence by one read-modify-write.
   template <boundary Boundary>
+    requires(One == 1)
   [[gnu::always_inline]] void fence_by_one_change(Boundary& b, std::string_view operation) {
     // acq_rel: a release, which pairs with the acquire of each rank that sees this arrival, here or in
     // wait_until (later arrivals continue its release sequence); an acquire for the rank that arrives
@@ -50,7 +52,7 @@ class arrival_counter {
     constexpr auto order = std::memory_order_acq_rel;
     if constexpr (quiet_cell<cell_type>) {
       b.publish(everyone);
-      last_ += ranks_;
+      last_ += all_;
       cell_type const sum = sum_;  // its address is not read again behind the change
       word const before = sum.quietly().fetch_add(1, order);
       if (sum.is_slept_on()) [[unlikely]] {
@@ -79,13 +81,13 @@ class arrival_counter {
     if (before < last_) wait_for_all(operation);
   }
   [[gnu::noinline]] void wait_for_all(std::string_view operation) {
-    turns_.wait_for_all(*control_, sum_, last_ + 1, why(operation));
+    turns_.template wait_for_all<One>(*control_, sum_, last_ + One, why(operation));
   }
 
   Control* control_;
   cell_type sum_;
-  word ranks_;
-  word last_ = ~word{0};  ///< the sum before the last arrival at the fences so far, which ends them
+  word all_;                   ///< that all ranks add at one fence
+  word last_ = word{0} - One;  ///< the sum before the last arrival at the fences so far, which ends them
   first_turns<Control> turns_;
   std::vector<rank_t> others_;
 };
@@ -129,50 +131,56 @@ static_assert(fence_protocol<central_counter>);
 /// Source: the barriers of the SCC that had only a test-and-set register (Christgau 2017, section 3.4.2).
 /// Without the back-off they were of no use for more than 32 cores. To compare with.
 ///
-/// Words     guard, a cell of rank 0: 1 while a rank changes the counter.
-///           the counter, a cell of rank 0: see detail::arrival_counter.
-/// States    guard goes from 0 to 1 by the rank that takes it, and back by the same rank.
+/// Words     one cell, rank 0's. Bit 0 is the guard, 1 while a rank changes the counter. The other bits are
+///           the counter: see detail::arrival_counter.
+/// States    The guard goes from 0 to 1 by the rank that takes it. The same rank adds to the counter and sets
+///           the guard to 0 by one store. Until then only its store changes the word: another rank's
+///           compare_exchange expects a guard of 0, so it fails.
 /// Differs   from central_counter: a rank that finds the guard taken pauses for a random while, longer at
 ///           each attempt, and tries again. There the memory system, or the backend, decides which rank is
-///           next. From the barriers of the source: a rank that waits for the others looks at the sum without
-///           the lock.
-/// Memory    2 cells a rank, of which rank 0's are used; a list of ranks in private memory.
-/// Costs     one read-modify-write and 2 stores by each rank, and a pause for each time it is turned away.
+///           next. From the barriers of the source: guard and counter are one word, so one line goes from
+///           rank to rank. A rank that waits for the others looks at the sum without the lock.
+/// Memory    1 cell a rank, of which rank 0's is used; a list of ranks in private memory.
+/// Costs     a load, a read-modify-write and a store by each rank, and a pause for each time it is turned
+///           away.
 struct guarded_counter {
   static constexpr std::string_view name = "guarded_counter";
   static constexpr rmw needs = rmw::test_and_set;
-  static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 2}; }
+  static constexpr control_words words(rank_t) noexcept { return {.slots = 0, .cells = 1}; }
 
   template <control Control>
   class on {
    public:
-    on(Control& control, control_words first)
-        : control_(&control), guard_(first.cells), arrivals_(control, first.cells + 1) {}
+    on(Control& control, control_words first) : control_(&control), arrivals_(control, first.cells) {}
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
       arrivals_.fence(b, operation, [&](auto const& sum) {
-        detail::will_change(sum);  // both lines come at once
-        auto const guard = control_->cell(0, guard_);
+        detail::will_change(sum);  // the load below waits for the same line
         for (unsigned attempt = 0;; ++attempt) {
-          word is_free = 0;
-          // acquire: pairs with the release below of the rank that had the guard before, so that the last
-          // rank has the accesses of all.
-          if (guard.compare_exchange(is_free, 1, std::memory_order_acquire)) break;
+          // relaxed: the compare_exchange looks again.
+          word seen = sum.load(std::memory_order_relaxed);
+          while ((seen & guard) == 0) {
+            // acquire: pairs with the release below of the rank that had the guard before, so that the last
+            // rank has the accesses of all. It continues the release sequence of that store.
+            if (!detail::quietly(sum).compare_exchange(seen, seen | guard, std::memory_order_acquire))
+              continue;  // another rank has added meanwhile
+            word const now = seen + one_rank;
+            // release: pairs with the acquire above, and with that of each rank that waits for the sum.
+            sum.reset_unshared(now, std::memory_order_release);
+            return now;
+          }
           control_->pause(attempt, arrivals_.why(operation));
         }
-        word const now = sum.load(std::memory_order_relaxed) + 1;
-        // release: pairs with the acquire of each rank that waits for the sum.
-        sum.reset_unshared(now, std::memory_order_release);
-        guard.reset_unshared(0, std::memory_order_release);  // pairs with the acquire above
-        return now;
       });
     }
 
    private:
+    static constexpr word guard = 1;
+    static constexpr word one_rank = 2;
+
     Control* control_;
-    std::size_t guard_;
-    detail::arrival_counter<Control> arrivals_;
+    detail::arrival_counter<Control, one_rank> arrivals_;
   };
 };
 static_assert(fence_protocol<guarded_counter>);

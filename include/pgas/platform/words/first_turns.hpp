@@ -51,16 +51,16 @@ class first_turns {
     return c.wait_until(w, predicate, why);
   }
 
-  /// Waits for a sum of arrivals, which is `all` or more when every rank has come. While so few ranks are
-  /// missing that all of them may run on other cores now, this rank keeps its core for the time of a switch.
-  /// The last rank on each core thus goes on at once, which saves one of the core's switches. With many ranks
-  /// on a core that is less than the looks for a rank that needs this core.
-  template <class Word>
+  /// Waits for a sum of arrivals, which is `all` or more when every rank has come. Each of them adds `One`.
+  /// While so few ranks are missing that all of them may run on other cores now, this rank keeps its core for
+  /// the time of a switch. The last rank on each core thus goes on at once, which saves one of the core's
+  /// switches. With many ranks on a core that is less than the looks for a rank that needs this core.
+  template <word One = 1, class Word>
   void wait_for_all(Control& c, Word const& sum, word all, waiting_for const& why) const {
     auto const is_over = [all](word seen) { return seen >= all; };
     if constexpr (control_in_turns<Control>) {
       word seen = 0;
-      auto const may_run_now = [all, most = stays_for_](word now) { return all - now < most; };
+      auto const may_run_now = [all, most = One * stays_for_](word now) { return all - now < most; };
       if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now)) return;
     }
     c.wait_until(sum, is_over, why);

@@ -26,27 +26,32 @@ class small_group {
       few_[i] = given[i];
     }
   }
-  operator group() const noexcept { return many_.empty() ? group(few_.data(), size_) : group(many_); }
+  operator group() const noexcept { return size_ <= few_.size() ? group(few_.data(), size_) : group(many_); }
 
   /// Removes a rank. Returns false if the group does not contain it.
   bool remove(rank_t rank) noexcept {
-    auto const all = many_.empty() ? std::span<rank_t>(few_.data(), size_) : std::span<rank_t>(many_);
-    auto const at = std::find(all.begin(), all.end(), rank);
-    if (at == all.end()) return false;
-    std::copy(at + 1, all.end(), at);
-    many_.empty() ? static_cast<void>(--size_) : many_.pop_back();
+    bool const is_few = size_ <= few_.size();
+    rank_t* const first = is_few ? few_.data() : many_.data();
+    std::size_t at = 0;
+    while (at < size_ && first[at] != rank) ++at;
+    if (at == size_) return false;
+    --size_;
+    for (; at < size_; ++at) first[at] = first[at + 1];
+    if (!is_few) [[unlikely]]
+      remove_last();
     return true;
   }
 
  private:
-  [[gnu::noinline]] void take_many(group given) {
-    many_.assign(given.begin(), given.end());
-    size_ = 0;
+  [[gnu::noinline]] void take_many(group given) { many_.assign(given.begin(), given.end()); }
+  [[gnu::noinline]] void remove_last() noexcept {
+    many_.pop_back();
+    if (size_ == few_.size()) std::copy(many_.begin(), many_.end(), few_.begin());
   }
 
-  std::size_t size_;  ///< of few_
-  std::array<rank_t, 8> few_;
-  std::vector<rank_t> many_;
+  std::size_t size_;
+  std::array<rank_t, 8> few_;  ///< all, if there are at most eight
+  std::vector<rank_t> many_;   ///< else all
 };
 
 /// Refuses a group that names a rank twice.
@@ -56,13 +61,16 @@ template <class State>
   throw_error(errc::invalid_argument, s.job_rank(), operation, {"rank ", twice, " is in the group twice"});
 }
 
-/// Throws if a rank is in a large group twice.
+/// Checks a large group.
 template <class State>
-[[gnu::noinline]] void check_differ(State const& s, group given, std::string_view operation) {
-  std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
-  for (rank_t rank : given) {
-    if (named[static_cast<std::size_t>(rank)]) refuse_twice(s, rank, operation);
-    named[static_cast<std::size_t>(rank)] = true;
+[[gnu::noinline]] void check_many(State const& s, group given, std::string_view operation) {
+  for (rank_t rank : given) s.check_rank(rank, operation);
+  if constexpr (assertions >= assertion_level::light) {
+    std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
+    for (rank_t rank : given) {
+      if (named[static_cast<std::size_t>(rank)]) refuse_twice(s, rank, operation);
+      named[static_cast<std::size_t>(rank)] = true;
+    }
   }
 }
 
@@ -71,17 +79,18 @@ template <class State>
 template <class State>
 [[gnu::always_inline]] inline small_group checked_group(State const& s, group given,
                                                         std::string_view operation) {
-  for (rank_t rank : given) s.check_rank(rank, operation);
-  if constexpr (assertions >= assertion_level::light) {
-    if (given.size() <= 8) {
-      for (std::size_t i = 1; i < given.size(); ++i) {
+  // One loop: each loop would begin on a line of its own, and be cold where ranks share cores.
+  if (given.size() <= 8) {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      s.check_rank(given[i], operation);
+      if constexpr (assertions >= assertion_level::light) {
         for (std::size_t j = 0; j < i; ++j) {
           if (given[i] == given[j]) refuse_twice(s, given[i], operation);
         }
       }
-    } else {
-      check_differ(s, given, operation);
     }
+  } else {
+    check_many(s, given, operation);
   }
   return small_group(given);
 }
@@ -182,8 +191,11 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
       Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
-    group const all = open_to();
-    return std::find(all.begin(), all.end(), target) != all.end();
+    // A loop of its own: std::find has one for each four ranks, and then three comparisons.
+    for (rank_t const rank : open_to()) {
+      if (rank == target) return true;
+    }
+    return false;
   }
 
   [[noreturn]] void throw_outside(std::string_view what, rank_t target) const {

@@ -107,12 +107,21 @@ struct match_vector {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] |= bit(target);
       if (exposures == exposure_state::known) return;
-      word const before = parity_[index(target)] & bit(target);
       completions_.will_add(target);
-      completions_.turns().wait_until(
-          *control_, control_->cell(self(), vector_word(target)),
-          [before, mask = bit(target)](word vector) { return (vector & mask) != before; },
-          {.operation = operation, .awaited = group(&target, 1)});
+      if (!completions_.turns().is_over(posts_of(target), has_posted(target))) await_post(target, operation);
+    }
+    /// Out of line: one such wait for all accesses is on few lines, which are cold after each switch between
+    /// ranks that share a core.
+    [[gnu::noinline]] void await_post(rank_t target, std::string_view operation) {
+      completions_.turns().wait_until(*control_, posts_of(target), has_posted(target),
+                                      {.operation = operation, .awaited = group(&target, 1)});
+    }
+    /// The own word that `target` changes when it posts.
+    auto posts_of(rank_t target) { return control_->cell(self(), vector_word(target)); }
+    [[nodiscard]] auto has_posted(rank_t target) const {
+      return [before = parity_[index(target)] & bit(target), mask = bit(target)](word vector) {
+        return (vector & mask) != before;
+      };
     }
 
     Control* control_;

@@ -32,9 +32,7 @@ class completion_counter {
 
   template <boundary Boundary>
   void wait(group origins, Boundary& b) {
-    turns_.wait_until(*control_, of(control_->rank()),
-                      [expected = expected_](word sum) { return sum == expected; },
-                      {.operation = "wait", .awaited = origins});
+    if (!turns_.is_over(of(control_->rank()), all_have_completed())) wait_longer(origins);
     b.refresh(origins);
   }
   template <boundary Boundary>
@@ -60,6 +58,15 @@ class completion_counter {
   }
 
  private:
+  /// Out of line, so that the caller saves no registers.
+  [[gnu::noinline]] void wait_longer(group origins) {
+    turns_.wait_until(*control_, of(control_->rank()), all_have_completed(),
+                      {.operation = "wait", .awaited = origins});
+  }
+  [[nodiscard]] auto all_have_completed() const noexcept {
+    return [expected = expected_](word sum) { return sum == expected; };
+  }
+
   auto of(rank_t target) { return control_->cell(target, cell_); }
 
   Control* control_;

@@ -41,6 +41,17 @@ class first_turns {
     if (at_once_ == 0) will_change(w);
   }
 
+  /// Looks once at the word of a wait that comes now, before the caller prepares it. A wait that is over
+  /// costs this look alone. Returns false where a look is more than a load.
+  template <class Word, std::predicate<word> Predicate>
+  [[nodiscard]] static bool is_over(Word const& w, Predicate const& predicate) noexcept {
+    if constexpr (control_in_turns<Control>) {
+      return predicate(w.load(std::memory_order_acquire));  // acquire: as in look
+    } else {
+      return false;
+    }
+  }
+
   /// Is control.wait_until(w, predicate, why).
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Control& c, Word const& w, Predicate const& predicate, waiting_for const& why) const {

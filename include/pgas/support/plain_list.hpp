@@ -56,7 +56,7 @@ class list_memory {
 /// the compiler makes 150 classes and functions for each type of elements, 1 % of a short program.
 template <class T>
 class plain_list {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
  public:
   plain_list() noexcept = default;

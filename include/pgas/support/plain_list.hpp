@@ -62,14 +62,14 @@ class plain_list {
   plain_list() noexcept = default;
   /// `count` elements of zero bytes.
   explicit plain_list(std::size_t count) {
-    memory_.reserve(count * sizeof(T));
+    memory_.reserve(count * each);
     memory_.set_size(count);
-    if (count != 0) std::memset(memory_.at(), 0, count * sizeof(T));
+    if (count != 0) std::memset(memory_.at(), 0, count * each);
   }
   /// `count` elements of any bytes.
   [[nodiscard]] static plain_list for_overwrite(std::size_t count) {
     plain_list made;
-    made.memory_.reserve(count * sizeof(T));
+    made.memory_.reserve(count * each);
     made.memory_.set_size(count);
     return made;
   }
@@ -85,7 +85,7 @@ class plain_list {
 
   void add(T const& element) {
     T const copy = element;  // which may be one of the list
-    memory_.reserve((size() + 1) * sizeof(T));
+    memory_.reserve((size() + 1) * each);
     begin()[size()] = copy;
     memory_.set_size(size() + 1);
   }
@@ -99,6 +99,8 @@ class plain_list {
   }
 
  private:
+  static constexpr std::size_t each = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
+
   list_memory memory_;
 };
 

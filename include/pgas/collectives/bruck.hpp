@@ -53,8 +53,9 @@ struct bruck {
       auto const own = out.of(from, (m.rank() + i) % m.size());
       detail::copy_bytes(turned.data() + static_cast<std::size_t>(i) * block, own.data(), block);
     }
-    std::vector<std::byte> packed(from.size());
-    std::vector<std::byte> came(from.size());
+    // At most every second place goes in a round.
+    std::vector<std::byte> packed(ranks / 2 * block);
+    std::vector<std::byte> came(packed.size());
     for (unsigned k = 0; k < detail::doublings(m.size()); ++k) {
       std::size_t bytes = 0;
       for (std::size_t i = 0; i < ranks; ++i) {

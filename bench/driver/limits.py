@@ -90,7 +90,7 @@ LIMITS = [
      'one rank keeps moves neither, and starves the others. Experiment, hand-over on far cores: 1.00 to 1.03 of test and set with 0 to 1000 '
      'looks before the first pause. On an Emerald Rapids, 11 runs in turns by hand: test and set 280 ns, a compare-exchange or a ticket with a plain '
      'release 275, and a release by a locked instruction or with a fence behind it 254 to 258. Open MPI releases so, and takes 262 where ours takes '
-     '290. A locked release would add a locked instruction to each lock that no one waits for, which costs 6 ns of 3.'),
+     '290. A locked release would add some 6 ns to a lock for which no rank waits, and that takes 3.'),
     (r'lock_exclusive', 'The locked instruction and the store that take and release the lock\'s own word, without an epoch around them: 2.4 '
      'to 2.7 ns. Experiment: an epoch took 11 ns, 6.2 with its words found once and one number for the open locks, and 3.8 without a look '
      'at sleepers when the word is taken. It takes 3.0 to 3.1 (1.26) without a count of the window\'s users, and with one comparison for '

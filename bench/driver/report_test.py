@@ -22,6 +22,7 @@ import history
 import judge
 import launch
 import limits
+import machine
 import maps
 import methods
 import nodes
@@ -1363,6 +1364,12 @@ class Launching(unittest.TestCase):
         self.assertIn('did not end', launch.run(['sh', '-c', 'sleep 60 & wait'], 0.3).trouble)
         self.assertIn('said nothing', launch.run(['sh', '-c', 'echo; sleep 60 & wait'], 60, silence=0.3).trouble)
         self.assertEqual(launch.run(['/nowhere/at/all'], 10).trouble, 'is not installed')
+
+    def test_the_time_of_ranks_for_which_a_launcher_does_not_wait_is_ours(self):
+        rank = 'import time\nwhile time.process_time() < 0.3: pass'
+        before = machine.own_seconds()
+        launch.run(['sh', '-c', f'{sys.executable} -c "{rank}" & exec sleep 2'], 10)
+        self.assertGreater(machine.own_seconds() - before, 0.3)
 
 
 if __name__ == '__main__':

@@ -61,9 +61,17 @@ def ssh(arguments):
     missed = 0
     while missed < most:
         try:
-            return shell.wait(interval or None)
+            shell.wait(interval or None)
         except subprocess.TimeoutExpired:
-            missed = 0 if answers(address, interval) else missed + 1
+            pass
+        # The word that a command has ended travels over the network, too. A host that is cut off cannot send it.
+        if not answers(address, interval or 1):
+            missed += bool(interval)
+            time.sleep(0.1)
+        elif shell.returncode is not None:
+            return shell.returncode
+        else:
+            missed = 0
     print(f'Timeout, server {address} not responding.', file=sys.stderr)
     return 255
 

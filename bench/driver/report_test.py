@@ -98,6 +98,15 @@ class Judging(unittest.TestCase):
         row, = judge.judge(late(8e-5, 8e-5, 8e-5) + by_hand + peer)
         self.assertEqual((row['verdict'], row['ahead']['verdict']), ('BEHIND', ''))
 
+    def test_a_counter_behind_a_guard_is_compared_with_its_own_accesses(self):
+        def fence(*times, **what):
+            return rounds(*times, row='fence', mode='guarded_counter', size=0, **what)
+        alone = fence(9e-8, 9e-8, 9e-8, way='counter')
+        row, = judge.judge(fence(1.8e-7, 1.8e-7, 1.8e-7) + alone + fence(1.6e-7, 1.6e-7, 1.6e-7, way='counter behind a guard'))
+        self.assertEqual((row['verdict'], row['best_raw']), ('ok', 'counter behind a guard'))
+        row, = judge.judge(fence(2e-7, 2e-7, 2e-7) + alone + fence(1.6e-7, 1.6e-7, 1.6e-7, way='counter behind a guard'))
+        self.assertEqual(row['verdict'], 'BEHIND')
+
     def test_ours_is_compared_with_the_best_of_each(self):
         samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store') + rounds(9e-9, 9e-9, way='slow')
         samples += rounds(8e-9, 8e-9, 8e-9, contender='mpich') + rounds(4e-9, 4e-9, 4e-9, contender='openmpi')

@@ -298,6 +298,7 @@ TARGETS = [
     Target(r'lock_shared', raw=1.2, ahead=3),
     Target(r'lock_hand_over', raw=1.5, ahead=2),
     # Each protocol beside its accesses to lines. Contended rows have targets for the defaults only, as above.
+    Target(r'fence/guarded_counter', raw=1.2, beside='counter behind a guard'),  # a counter alone is central_counter
     Target(r'(fence/by_size|pscw/match_vector|lock_exclusive/queued)', raw=1.3),
     Target(r'(fence|pscw|lock_exclusive|lock_shared|lock_all)/\w+', raw=1.2),
     Target(r'lock_hand_over/queued', raw=1.5),

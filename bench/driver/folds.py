@@ -32,7 +32,7 @@ def beside(item, time, who):
     """A time beside ours: the ratio, the time with its name, and the interval of the ratio."""
     if item is None:
         return (time or '-', who)
-    return f"{words.digits(item['ratio'])}", '; '.join(w for w in (f'{time} {who}', range_of(item)) if w)
+    return f"{words.digits(item['ratio'])}", '; '.join(w for w in (f'{time} {who}', range_of(item), words.beside(item)) if w)
 
 
 def summary(row):

@@ -4,7 +4,8 @@
 A sample is the output of one program for one row in one round: {suite, row, mode, bytes, unit, ranks,
 contender, way, round, hand_over: [before, after], others, seconds: [...]}. Ours and the hand-written ways
 (those with a name) come from one process, the peers from other processes. `others` is the share of the cores
-that other programs used at the time.
+that other programs used at the time. In rows of long copies a peer has a way with a name, too: the same code by hand, on
+its own memory, in turns with its operation.
 """
 
 import math
@@ -101,9 +102,15 @@ def ratios(over, under):
 
 
 class Placed:
-    """The samples of a row by contender, way and round, apart for each placement of the cores."""
+    """The samples of a row by contender, way and round, apart for each placement of the cores.
+
+    Pages differ from process to process, so one memcpy may take a fifth longer in one of them. Where both programs have
+    the same code by hand beside them, the ratio of a pair is that of their ratios to it."""
 
     def __init__(self, samples):
+        by_hand = [{s['way'] for s in samples if s['way'] and (s['contender'] == 'pgas') == ours} for ours in (True, False)]
+        self.reference = min(set.intersection(*by_hand), default='')  # the way by hand that programs have in common
+        self.references = {(s['contender'], s['round']): s for s in samples if s['way'] and s['way'] == self.reference}
         self.places = {}  # placement -> (contender, way) -> round -> sample
         for place in sorted({placement_of(s) for s in samples}):
             series = self.places[place] = defaultdict(dict)
@@ -111,20 +118,46 @@ class Placed:
                 if placement_of(s) in (place, '-'):  # '-': a program of one process, like OpenMP's
                     series[s['contender'], s['way']][s['round']] = s
 
-    def quickest(self, place, choose):
-        """The one with the least median of those that are chosen, or nothing."""
-        found = [who for who in self.places[place] if choose(who)]
-        return min(found, key=lambda who: spread.median([t for s in self.places[place][who].values() for t in s['seconds']]), default=None)
+    def has_reference(self, sample):
+        return not sample['way'] and (sample['contender'], sample['round']) in self.references
 
-    def ratios(self, over, under):
-        """[(placement, ratio)] of pairs: the quickest of `over` in each placement, over the quickest of `under`. What has
-        moved counts if both ways took turns meanwhile."""
+    def beside(self, sample):
+        """A program's time over that of its reference."""
+        return ratio_of(sample, self.references[sample['contender'], sample['round']])
+
+    def said_beside(self, rounds):
+        """The median ratio of a program's rounds to the reference, if all have it."""
+        if not all(map(self.has_reference, rounds.values())):
+            return {}
+        return {'beside': spread.median([self.beside(s) for s in rounds.values()])}
+
+    def quickest(self, place, choose):
+        """The one with the least median of those that are chosen, or nothing: of the ratios to the reference if all have it."""
+        found = {who: list(self.places[place][who].values()) for who in self.places[place] if choose(who)}
+        if all(self.has_reference(s) for some in found.values() for s in some):
+            return min(found, key=lambda who: spread.median([self.beside(s) for s in found[who]]), default=None)
+        return min(found, key=lambda who: spread.median([t for s in found[who] for t in s['seconds']]), default=None)
+
+    def compared(self, over, under):
+        """(the reference, [(placement, ratio)]) of pairs: the quickest of `over` in each placement, over the quickest of
+        `under`. What has moved counts if both ways took turns meanwhile. No reference: the ratios are those of times."""
         made = {}
         for place, series in self.places.items():
             one, other = self.quickest(place, over), self.quickest(place, under)
             if one and other and (place != 'moved' or one[0] == other[0]):
                 made.update({(id(a), id(b)): (a, b) for a, b in pairs(series[one], series[other])})
-        return [(place_of_pair(pair), ratio_of(*pair)) for pair in quiet_pairs(list(made.values()))]
+        chosen = quiet_pairs(list(made.values()))
+        if chosen and all(a['contender'] != b['contender'] and self.has_reference(a) and self.has_reference(b) for a, b in chosen):
+            return self.reference, [(place_of_pair((a, b)), quotient(self.beside(a), self.beside(b))) for a, b in chosen]
+        return '', [(place_of_pair(pair), ratio_of(*pair)) for pair in chosen]
+
+    def ratios(self, over, under):
+        return self.compared(over, under)[1]
+
+
+def is_peer(who):
+    """True for the operation of another library, and not for the code by hand beside it."""
+    return who[0] != 'pgas' and not who[1]
 
 
 def place_of_pair(pair):
@@ -147,10 +180,10 @@ def judge_row(samples, given_target=None, missing=None):
            'hand_over': spread.median([t for s in samples for t in s['hand_over']] or [0])}
 
     raw = [who for who in series if who[0] == 'pgas' and who[1]]
-    peers = [who for who in series if who[0] != 'pgas']
+    peers = [who for who in series if is_peer(who)]
     row['ours'] = asdict(spreads[OURS]) if OURS in series else None
     row['raw'] = {who[1]: asdict(spreads[who]) for who in raw}
-    row['peers'] = {who[0]: asdict(spreads[who]) for who in peers}
+    row['peers'] = {who[0]: asdict(spreads[who]) | placed.said_beside(series[who]) for who in peers}
     row['elsewhere'] = sorted({s['contender'] for s in samples} - {'pgas', *row['peers']})  # in other placements alone
     target = suites.target_of(name_of(row), row['ranks'])
     named = target.beside if any(s['way'] == target.beside for s in samples) else ''
@@ -161,18 +194,18 @@ def judge_row(samples, given_target=None, missing=None):
     def is_raw(who):
         return who[0] == 'pgas' and who[1] and (not named or who[1] == named)
 
-    def is_peer(who):
-        return who[0] != 'pgas'
-
     row['best_raw'] = min(filter(is_raw, raw), key=lambda w: spreads[w].median, default=(None, None))[1]
-    row['best_peer'] = min(peers, key=lambda w: spreads[w].median, default=(None,))[0]
+    row['best_peer'] = (placed.quickest(place, is_peer) or (None,))[0]
 
     row['target_raw'], row['target_ahead'] = given_target or target.raw, target.ahead
     row['to_raw'] = row['ahead'] = None
     judged, short = [], 0.0
     short = max(short, compare(row, 'to_raw', placed.ratios(is_ours, is_raw), row['target_raw'], judged, upwards=False))
     restate(row, target, row['to_raw'], placed.ratios(is_peer, is_raw))
-    short = max(short, compare(row, 'ahead', placed.ratios(is_peer, is_ours), row['target_ahead'], judged, upwards=True))
+    reference, ahead = placed.compared(is_peer, is_ours)
+    short = max(short, compare(row, 'ahead', ahead, row['target_ahead'], judged, upwards=True))
+    if row['ahead']:
+        row['ahead']['beside'] = reference
     row['short'] = short
     row['verdict'] = ('' if not judged else 'BEHIND' if 'BEHIND' in judged else 'noise' if '?' in judged else 'ok')
     row['reason'] = limits.why_untargeted(row, name_of(row))
@@ -259,7 +292,9 @@ def open_sides(row, far):
 def near_the_best(row, near=NEAR, by='p25'):
     """The other libraries that may be the quickest in a row: those of other placements may be, too."""
     best = min((s['median'] for s in row['peers'].values()), default=0)
-    return {name for name, s in row['peers'].items() if s[by] <= near * best} | set(row.get('elsewhere', ()))
+    beside = min((s['beside'] for s in row['peers'].values() if 'beside' in s), default=0)
+    return {name for name, s in row['peers'].items() if s[by] <= near * best or s.get('beside', math.inf) <= near * beside} | \
+        set(row.get('elsewhere', ()))
 
 
 def hope(row, side):

@@ -161,7 +161,7 @@ def write(results, pictures, directory, runs=()):
 {rows_table(rest, runs, about)}
 <p class="soft">A ratio is the median over pairs of times, above its 90 % confidence interval. Times of two ranks make a pair if they
 met one placement of the two cores, near or far; the time of a line between them is measured before and after each sample. If a
-placement stands behind a ratio, ours is behind in that one alone. Below a verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
+placement stands behind a ratio, ours is behind in that one alone. {html.escape(words.BESIDE)} Below a verdict is the share of the cores that other programs used. {html.escape(words.QUIET)}</p>
 {growth_table(results.rows)}
 <details class="more"><summary>Every peer's time in every row</summary>{everybody_table(results.rows)}</details>
 <h2>Contenders</h2><ul>{who}</ul>

@@ -182,6 +182,68 @@ class Judging(unittest.TestCase):
         self.assertEqual((row['verdict'], row['target_raw'], row['best_raw']), ('ok', 1.03, 'store'))
 
 
+class Beside(unittest.TestCase):
+    """Peers with a memcpy in their own process."""
+
+    @staticmethod
+    def put(ours, by_hand, theirs=(), their_memcpy=(), who='mpich', **what):
+        what = {'size': 524288, **what}
+        return rounds(*ours, **what) + rounds(*by_hand, way='memcpy', **what) + \
+            rounds(*theirs, contender=who, **what) + rounds(*their_memcpy, contender=who, way='memcpy', **what)
+
+    def test_a_process_with_slow_pages_neither_wins_nor_loses(self):
+        one, slow = [1e-5] * 5, [1.3e-5] * 5
+        for ours, theirs in ((slow, one), (one, slow)):
+            row, = judge.judge(self.put(ours, ours, theirs, theirs))
+            self.assertEqual((row['ahead']['ratio'], row['ahead']['beside'], row['verdict']), (1, 'memcpy', 'ok'))
+            row, = judge.judge(self.put(ours, ours, theirs))  # nothing beside the peer
+            self.assertEqual((row['ahead']['beside'], row['verdict']), ('', 'BEHIND' if ours is slow else 'ok'))
+
+    def test_the_spread_of_pages_is_none_of_the_ratio(self):
+        pages, others = [1e-5, 1.4e-5, 1.2e-5, 1e-5, 1.3e-5], [1.3e-5, 1e-5, 1e-5, 1.4e-5, 1.1e-5]
+        row, = judge.judge(self.put(pages, pages, [1.1 * t for t in others], others))
+        self.assertAlmostEqual(row['ahead']['low'], 1.1)
+        self.assertAlmostEqual(row['ahead']['high'], 1.1)
+        self.assertEqual(row['verdict'], 'ok')
+
+    def test_a_peer_that_is_quicker_beside_its_memcpy_is_quicker(self):
+        row, = judge.judge(self.put([1e-5] * 5, [1e-5] * 5, [1.1e-5] * 5, [1.3e-5] * 5))
+        self.assertEqual(row['verdict'], 'BEHIND')
+        self.assertAlmostEqual(row['ahead']['ratio'], 1.1 / 1.3)
+
+    def test_ways_past_the_caches_are_beside_the_same_memcpy(self):
+        what = {'size': 1 << 21}
+        samples = self.put([6e-5] * 5, [9e-5] * 5, [9e-5] * 5, [9e-5] * 5, **what)
+        row, = judge.judge(samples + rounds(*[6e-5] * 5, way='non-temporal', **what))
+        self.assertEqual((row['best_raw'], row['to_raw']['ratio']), ('non-temporal', 1))
+        self.assertAlmostEqual(row['ahead']['ratio'], 1.5)
+
+    def test_the_memcpy_of_a_peer_is_no_time_of_its_own(self):
+        row, = judge.judge(self.put([2e-5] * 5, [2e-5] * 5, [3e-5] * 5, [1e-5] * 5))
+        self.assertEqual((list(row['peers']), row['peers']['mpich']['median'], list(row['raw'])), (['mpich'], 3e-5, ['memcpy']))
+        self.assertEqual(row['raw']['memcpy']['median'], 2e-5)
+
+    def test_the_quickest_peer_is_that_beside_its_memcpy(self):
+        what = {'size': 524288}
+        samples = self.put([1e-5] * 5, [1e-5] * 5, [1.2e-5] * 5, [1.2e-5] * 5)
+        samples += rounds(*[1.1e-5] * 5, contender='oshmem', **what) + rounds(*[0.9e-5] * 5, contender='oshmem', way='memcpy', **what)
+        row, = judge.judge(samples)
+        self.assertEqual((row['best_peer'], row['ahead']['ratio']), ('mpich', 1))
+        self.assertEqual(judge.near_the_best(row), {'mpich', 'oshmem'})  # one by its ratio, the other by its time
+
+    def test_each_round_has_the_memcpy_of_its_own(self):
+        row, = judge.judge(self.put([1e-5] * 5, [1e-5] * 5, [1e-5, 2e-5, 3e-5, 4e-5, 5e-5], [1e-5, 2e-5, 3e-5, 4e-5, 5e-5]))
+        self.assertEqual((row['ahead']['low'], row['ahead']['high']), (1, 1))
+
+    def test_the_report_says_so(self):
+        said = results(self.put([1e-5] * 5, [1e-5] * 5, [1.3e-5] * 5, [1.3e-5] * 5))
+        row, = said.rows
+        self.assertIn('each beside a memcpy in its own process', '\n'.join(table.lines(said)))
+        self.assertIn('each beside a memcpy in its own process', page.line_of(row))
+        row, = judge.judge(rounds(1e-9) + rounds(9e-9, contender='mpich'))
+        self.assertEqual(words.beside(row['ahead']), '')
+
+
 class Disturbances(unittest.TestCase):
     def test_disturbed_rounds_do_not_count_if_enough_are_quiet(self):
         samples = rounds(1e-9, 1e-9, 1e-9) + rounds(1e-9, 1e-9, 1e-9, way='store')

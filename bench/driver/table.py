@@ -16,7 +16,7 @@ def cells(row):
         words.ratio(row['to_raw']),
         words.together(f"{words.amount(row['peers'][best_peer]['median'], row)} {best_peer}" if best_peer else '-',
                        words.missing(row)),
-        words.ratio(row['ahead']),
+        words.together(words.ratio(row['ahead']), words.beside(row['ahead'])),
         words.asked(row),
         words.VERDICTS[row['verdict']],
         words.busy(row),
@@ -32,6 +32,7 @@ def lines(results):
     yield ''
     yield words.counts(results.rows)
     yield 'A ratio is the median over rounds, with its confidence interval. A pair of times is of one placement of the cores; times are those of the more frequent one.'
+    yield words.BESIDE
     yield words.QUIET
     yield ''
     yield '| ' + ' | '.join(HEAD) + ' |'

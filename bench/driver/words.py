@@ -57,6 +57,15 @@ def ratio(item):
     return f"{digits(item['ratio'])} [{digits(item['low'])}..{digits(item['high'])}]{where}"
 
 
+def beside(item):
+    """What stands beside both times of a ratio, in words."""
+    return f"each beside a {item['beside']} in its own process" if item and item.get('beside') else ''
+
+
+BESIDE = 'Where each time stands beside a memcpy or a plain loop in its own process, the ratio is that of the two ratios to it: ' \
+         'pages differ from process to process.'
+
+
 def asked(row):
     """The row's target in words."""
     words = []

@@ -210,10 +210,7 @@ class micro {
                                        word.accumulate(0, from);
                                        word.flush();
                                      }),
-                  bench::origin_only(m_, "plain loop", [=] {
-                    for (std::size_t i = 0; i < from.size(); ++i) there[i] += from[i];
-                    bench::forget();
-                  })});
+                  bench::plain_loop(m_, there, from.data(), from.size())});
     }
   }
 
@@ -233,42 +230,34 @@ class micro {
 
   /// Compared with memcpy and, for large copies, with stores that bypass the caches.
   void measure_copy(bench::row_key const& key, bench::way const& ours, std::byte* to, std::byte const* from) {
-    std::size_t const bytes = key.bytes;
-    auto const plain = bench::origin_only(m_, "memcpy", [=] {
-      std::memcpy(to, from, bytes);
-      bench::forget();
-    });
-#if defined(__x86_64__)
-    if (bytes >= 256 * bench::kib) {
-      auto const past = bench::origin_only(m_, "non-temporal", [=] { non_temporal(to, from, bytes); });
-      m_.measure(key, {ours, plain, past});
-      return;
-    }
-#endif
-    m_.measure(key, {ours, plain});
+    auto const by = [&](std::string_view name, auto copy) {
+      return bench::one_copy(m_, name, to, from, key.bytes, copy);
+    };
+    measure_beside(key, ours, 256 * bench::kib, by);
   }
 
   template <class Walk>
   void measure_walk(bench::row_key const& key, Walk const& walk, std::byte* to, std::byte const* from,
                     bool both) {
-    auto const as_way = [&](std::string_view name, auto step) {
-      return both ? bench::everybody(name, step) : bench::origin_only(m_, name, step);
-    };
     auto const by = [&](std::string_view name, auto copy) {
-      return as_way(name, bench::window_of(
-                              key.bytes, bench::in_flight,
-                              [=](std::size_t at, std::size_t size) { copy(to + at, from + at, size); },
-                              [] { bench::forget(); }));
+      return bench::walk_of_copies(m_, name, to, from, key.bytes, both, copy);
     };
-    auto const plain =
-        by("memcpy", [](std::byte* d, std::byte const* s, std::size_t n) { std::memcpy(d, s, n); });
+    measure_beside(key, both ? bench::everybody("", walk) : bench::origin_only(m_, "", walk), 4 * bench::kib,
+                   by);
+  }
+
+  /// Measures a row beside copies by hand: `by(name, copy)`. Copies of `streams` bytes or more may bypass the
+  /// caches.
+  template <class By>
+  void measure_beside(bench::row_key const& key, bench::way const& ours, std::size_t streams, By const& by) {
+    auto const plain = by("memcpy", bench::copy_by_memcpy);
 #if defined(__x86_64__)
-    if (key.bytes >= 4 * bench::kib) {
-      m_.measure(key, {as_way("", walk), plain, by("non-temporal", non_temporal)});
+    if (key.bytes >= streams) {
+      m_.measure(key, {ours, plain, by("non-temporal", non_temporal)});
       return;
     }
 #endif
-    m_.measure(key, {as_way("", walk), plain});
+    m_.measure(key, {ours, plain});
   }
 
 #if defined(__x86_64__)

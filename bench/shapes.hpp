@@ -107,6 +107,59 @@ auto window_of(std::size_t bytes, std::size_t count, Start start, Finish finish)
   };
 }
 
+/// Copies and additions by hand: in each program the same, on the memory that its row moves. A row of another
+/// library has one beside it, so what the pages of its process cost stands on both sides.
+inline constexpr std::size_t has_copy_beside = 4 * kib;  ///< bytes of an operation, at least
+
+template <class Copy>
+way one_copy(meter const& m, std::string_view name, std::byte* to, std::byte const* from, std::size_t bytes,
+             Copy copy) {
+  return origin_only(m, name, [=] {
+    copy(to, from, bytes);
+    forget();
+  });
+}
+/// Walks as the rows of many operations do; `both`: on every rank.
+template <class Copy>
+way walk_of_copies(meter const& m, std::string_view name, std::byte* to, std::byte const* from,
+                   std::size_t bytes, bool both, Copy copy) {
+  auto const walk = window_of(
+      bytes, in_flight, [=](std::size_t at, std::size_t size) { copy(to + at, from + at, size); },
+      [] { forget(); });
+  return both ? everybody(name, walk) : origin_only(m, name, walk);
+}
+/// Has a type of its own, so that the call is inlined.
+inline constexpr auto copy_by_memcpy = [](std::byte* to, std::byte const* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+};
+/// Not inlined: no program's compiler knows more about the two places.
+[[gnu::noinline]] inline void add_plainly(std::uint64_t* to, std::uint64_t const* from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
+}
+inline way plain_loop(meter const& m, std::uint64_t* to, std::uint64_t const* from, std::size_t count) {
+  return origin_only(m, "plain loop", [=] {
+    add_plainly(to, from, count);
+    forget();
+  });
+}
+
+/// Measures a copy of another library, and from 4 KiB on a memcpy on the same memory in turns with it.
+template <class Step>
+void beside_copy(meter& m, row_key const& key, Step step, std::byte* to, std::byte const* from) {
+  std::vector<way> ways{origin_only(m, "", step)};
+  if (key.bytes >= has_copy_beside)
+    ways.push_back(one_copy(m, "memcpy", to, from, key.bytes, copy_by_memcpy));
+  m.measure(key, ways);
+}
+/// The same for many of them.
+template <class Walk>
+void beside_walk(meter& m, row_key const& key, Walk walk, std::byte* to, std::byte const* from, bool both) {
+  std::vector<way> ways{both ? everybody("", walk) : origin_only(m, "", walk)};
+  if (key.bytes >= has_copy_beside)
+    ways.push_back(walk_of_copies(m, "memcpy", to, from, key.bytes, both, copy_by_memcpy));
+  m.measure(key, ways);
+}
+
 inline row_key latency_key(char const* row, std::string mode, std::size_t bytes) {
   return {.row = row, .mode = std::move(mode), .bytes = bytes, .warm_up = bytes < 256 * kib ? 0U : 3U};
 }

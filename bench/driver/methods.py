@@ -3,6 +3,9 @@
 
 import re
 
+# Of rows of long copies.
+BESIDE = 'From 4 KiB on, a memcpy takes turns with the copies of each library too, between the same memory: that of the other rank, as ' \
+         'mapped into this one. So each time has a memcpy in its own process beside it.'
 # The first pattern that fits the whole of row/mode/bytes counts.
 METHODS = [
     (r'.*/(system calls|instructions)(/\d+)?', 'Counted, not timed: system calls are trapped, and callgrind counts the instructions of '
@@ -10,9 +13,13 @@ METHODS = [
     (r'.*/SCC, (lines|drops|flushes of a cache)/\d+', 'The emulated chip counts the lines that an epoch moves, and what its core forgets.'),
     (r'(put|get|fop|cas|acc)_latency/(fence|post|lock|lock_shared)/\d+', 'Rank 0 opens the epoch, makes the access, and closes it, again '
      'and again. The time is that of the whole epoch.'),
+    (r'(put|get)_latency/flush/\d{4,}', 'Rank 0 makes the access and completes it, again and again, while the other rank waits in the '
+     'library\'s barrier. Nobody else touches the data. ' + BESIDE),
+    (r'acc_latency/flush/\d{4,}', 'Rank 0 adds a block and completes it, again and again. In programs of other libraries a plain loop '
+     'takes turns with it, on the memory that it changes. So each time has a loop in its own process beside it.'),
     (r'(put|get|fop|cas|acc)_latency/.*', 'Rank 0 makes the access and completes it, again and again, while the other rank waits in the '
      'library\'s barrier. Nobody else touches the data, so small ones stay in the caches of rank 0.'),
-    (r'(put|get)_(bw|bibw)/.*', '64 operations are begun and then completed together. They walk through 16 MiB.'),
+    (r'(put|get)_(bw|bibw)/.*', '64 operations are begun and then completed together. They walk through 16 MiB. ' + BESIDE),
     (r'(put_(block|overlap|target_busy)|get_box)/.*', 'Rank 0 makes the access and completes it, again and again. In put_overlap it '
      'computes meanwhile, and in put_target_busy the other rank computes.'),
     (r'put_mr/.*', '1,024 puts of 8 B are begun and then completed together. The number is puts a second.'),

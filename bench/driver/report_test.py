@@ -243,6 +243,10 @@ class Beside(unittest.TestCase):
         row, = judge.judge(rounds(1e-9) + rounds(9e-9, contender='mpich'))
         self.assertEqual(words.beside(row['ahead']), '')
 
+    def test_the_methods_say_so(self):
+        for name in ('put_latency/flush/524288', 'get_bw/flush/16384', 'acc_latency/flush/1048576'):
+            self.assertIn('in its own process beside it', methods.method_of(name))
+
 
 class Disturbances(unittest.TestCase):
     def test_disturbed_rounds_do_not_count_if_enough_are_quiet(self):

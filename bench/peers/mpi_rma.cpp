@@ -12,6 +12,7 @@ class micro {
   explicit micro(bench::meter& m)
       : m_(m), window_(bench::region), win_(window_.get()), other_(1 - m.rank()), neighbour_({other_}) {
     window_.clear(bench::region);
+    there_ = window_.mapped(bench::region, m.rank());
   }
 
   void all() {
@@ -47,35 +48,43 @@ class micro {
   void with_flush() {
     MPI_Win_lock_all(0, win_);
     for (std::size_t const bytes : bench::latency_sizes(m_.quick())) {
-      on_origin(bench::latency_key("put_latency", "flush", bytes), [=, this] {
+      auto const puts = [=, this] {
         put(0, bytes);
         flush();
-      });
-      on_origin(bench::latency_key("get_latency", "flush", bytes), [=, this] {
+      };
+      auto const gets = [=, this] {
         get(0, bytes);
         flush();
-      });
+      };
+      bench::beside_copy(m_, bench::latency_key("put_latency", "flush", bytes), puts, there_,
+                         private_.data());
+      bench::beside_copy(m_, bench::latency_key("get_latency", "flush", bytes), gets, private_.data(),
+                         there_);
     }
     for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
       auto const walk = bench::window_of(
           bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { put(at, size); },
           [this] { flush(); });
-      on_origin(bench::bandwidth_key("put_bw", bytes), walk);
-      m_.measure(bench::bandwidth_key("put_bibw", bytes), {bench::everybody("", walk)});
-      on_origin(bench::bandwidth_key("get_bw", bytes),
-                bench::window_of(
-                    bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { get(at, size); },
-                    [this] { flush(); }));
+      auto const gets = bench::window_of(
+          bytes, bench::in_flight, [this](std::size_t at, std::size_t size) { get(at, size); },
+          [this] { flush(); });
+      bench::beside_walk(m_, bench::bandwidth_key("put_bw", bytes), walk, there_, private_.data(), false);
+      bench::beside_walk(m_, bench::bandwidth_key("put_bibw", bytes), walk, there_, private_.data(), true);
+      bench::beside_walk(m_, bench::bandwidth_key("get_bw", bytes), gets, private_.data(), there_, false);
     }
     on_origin(bench::rate_key("put_mr"), [this] {
       for (std::size_t i = 0; i < bench::small_in_flight; ++i) put(i * 8, 8);
       flush();
     });
     for (std::size_t const bytes : {std::size_t{8}, 4 * bench::kib, mib}) {
-      on_origin(bench::latency_key("acc_latency", "flush", bytes), [=, this] {
+      std::vector<bench::way> ways{bench::origin_only(m_, "", [=, this] {
         add(bytes);
         flush();
-      });
+      })};
+      if (bytes >= bench::has_copy_beside)
+        ways.push_back(bench::plain_loop(m_, reinterpret_cast<std::uint64_t*>(there_),
+                                         reinterpret_cast<std::uint64_t const*>(private_.data()), bytes / 8));
+      m_.measure(bench::latency_key("acc_latency", "flush", bytes), ways);
     }
     on_origin(bench::latency_key("fop_latency", "flush", 8), [this] {
       fetch_and_add();
@@ -197,6 +206,7 @@ class micro {
   bench::buffer private_;
   int other_;
   bench::mpi::rank_group neighbour_;
+  std::byte* there_ = nullptr;  ///< where the other rank's part is in this one, or else the own part
   std::uint64_t one_ = 1;
   std::uint64_t found_ = 0;
 };

@@ -3,6 +3,12 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
 #include "../shapes.hpp"
 
 /// The common parts of the programs on MPI.
@@ -33,7 +39,47 @@ class allocated_window {
     MPI_Barrier(ranks);
   }
 
+  /// Where the other one of two ranks has its part in this one's memory. MPI does not say it of such a
+  /// window, so the parts are marked, and the mapping with the own part is searched for the mark. The own
+  /// part if it is not there: that is memory of the same kind. The parts end as zeros.
+  [[nodiscard]] std::byte* mapped(std::size_t bytes, int rank) const {
+    auto const mark_of = [](int of) {
+      std::array<std::uint64_t, 8> mark;
+      mark.fill(0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(of));
+      return mark;
+    };
+    auto const own = mark_of(rank);
+    auto const others = mark_of(1 - rank);
+    std::memcpy(data(), own.data(), sizeof own);
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::byte* found = data();
+    auto const [begin, end] = mapping_of(data());
+    for (std::byte* at = begin; end - at >= static_cast<std::ptrdiff_t>(bytes) && found == data(); at += 8) {
+      if (std::memcmp(at, others.data(), sizeof others) == 0) found = at;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    clear(bytes);
+    return found;
+  }
+
  private:
+  /// The mapping that contains an address.
+  static std::pair<std::byte*, std::byte*> mapping_of(std::byte* address) {
+    auto const place = reinterpret_cast<std::uintptr_t>(address);
+    std::pair<std::byte*, std::byte*> found{address, address};
+    if (std::FILE* const maps = std::fopen("/proc/self/maps", "r")) {
+      char line[512];
+      std::uintptr_t begin = 0;
+      std::uintptr_t end = 0;
+      while (std::fgets(line, sizeof line, maps) != nullptr) {
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 && begin <= place && place < end)
+          found = {reinterpret_cast<std::byte*>(begin), reinterpret_cast<std::byte*>(end)};
+      }
+      std::fclose(maps);
+    }
+    return found;
+  }
+
   void* base_ = nullptr;
   MPI_Win win_ = MPI_WIN_NULL;
 };

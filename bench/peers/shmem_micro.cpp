@@ -8,7 +8,8 @@ using bench::mib;
 
 class micro {
  public:
-  explicit micro(bench::meter& m) : m_(m), there_(bench::region), other_(1 - m.rank()) {}
+  explicit micro(bench::meter& m)
+      : m_(m), there_(bench::region), other_(1 - m.rank()), mapped_(there_.mapped(other_)) {}
 
   void all() {
     on_origin(bench::latency_key("put_latency", "flush", 8), [this] {
@@ -19,12 +20,13 @@ class micro {
               [this] { bench::keep(shmem_uint64_g(there_.words(), other_)); });
     for (std::size_t const bytes : bench::latency_sizes(m_.quick())) {
       if (bytes == 8) continue;
-      on_origin(bench::latency_key("put_latency", "flush", bytes), [=, this] {
+      auto const put = [=, this] {
         shmem_putmem(there_.data(), here_.data(), bytes, other_);
         shmem_quiet();
-      });
-      on_origin(bench::latency_key("get_latency", "flush", bytes),
-                [=, this] { shmem_getmem(here_.data(), there_.data(), bytes, other_); });
+      };
+      auto const get = [=, this] { shmem_getmem(here_.data(), there_.data(), bytes, other_); };
+      bench::beside_copy(m_, bench::latency_key("put_latency", "flush", bytes), put, mapped_, here_.data());
+      bench::beside_copy(m_, bench::latency_key("get_latency", "flush", bytes), get, here_.data(), mapped_);
     }
     for (std::size_t const bytes : bench::bandwidth_sizes(m_.quick())) {
       auto const walk = bench::window_of(
@@ -33,15 +35,15 @@ class micro {
             shmem_putmem_nbi(there_.data() + at, here_.data() + at, size, other_);
           },
           [] { shmem_quiet(); });
-      on_origin(bench::bandwidth_key("put_bw", bytes), walk);
-      m_.measure(bench::bandwidth_key("put_bibw", bytes), {bench::everybody("", walk)});
-      on_origin(bench::bandwidth_key("get_bw", bytes),
-                bench::window_of(
-                    bytes, bench::in_flight,
-                    [this](std::size_t at, std::size_t size) {
-                      shmem_getmem_nbi(here_.data() + at, there_.data() + at, size, other_);
-                    },
-                    [] { shmem_quiet(); }));
+      auto const gets = bench::window_of(
+          bytes, bench::in_flight,
+          [this](std::size_t at, std::size_t size) {
+            shmem_getmem_nbi(here_.data() + at, there_.data() + at, size, other_);
+          },
+          [] { shmem_quiet(); });
+      bench::beside_walk(m_, bench::bandwidth_key("put_bw", bytes), walk, mapped_, here_.data(), false);
+      bench::beside_walk(m_, bench::bandwidth_key("put_bibw", bytes), walk, mapped_, here_.data(), true);
+      bench::beside_walk(m_, bench::bandwidth_key("get_bw", bytes), gets, here_.data(), mapped_, false);
     }
     on_origin(bench::rate_key("put_mr"), [this] {
       for (std::size_t i = 0; i < bench::small_in_flight; ++i) shmem_uint64_p(there_.words() + i, i, other_);
@@ -98,6 +100,7 @@ class micro {
   bench::shmem::symmetric there_;
   bench::buffer here_;
   int other_;
+  std::byte* mapped_;  ///< where the other rank's memory is in this one, or else the own
 };
 
 }  // namespace

@@ -25,6 +25,12 @@ class symmetric {
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::uint64_t* words() const noexcept { return reinterpret_cast<std::uint64_t*>(data_); }
+  /// Where the memory of another rank is in this one. The own memory if it is nowhere: that is of the same
+  /// kind.
+  [[nodiscard]] std::byte* mapped(int rank) const noexcept {
+    auto* const there = static_cast<std::byte*>(shmem_ptr(data_, rank));
+    return there != nullptr ? there : data_;
+  }
 
  private:
   std::byte* data_;

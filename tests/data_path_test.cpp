@@ -47,8 +47,16 @@ void check_combine(Op op, std::size_t count) {
   std::iota(from.begin(), from.end(), T{1});
   auto expected = to;
   for (std::size_t i = 0; i < count; ++i) expected[i + 1] = op(expected[i + 1], from[i]);
-  pgas::detail::combine(to.data() + 1, from.data(), count, op);
-  REQUIRE_MESSAGE(to == expected, count, " elements");
+  auto const check = [&](auto combine) {
+    auto result = to;
+    combine(result.data() + 1, from.data(), count, op);
+    REQUIRE_MESSAGE(result == expected, count, " elements");
+  };
+  check([](auto... a) { pgas::detail::combine(a...); });
+#if defined(__x86_64__)  // by name, since a processor chooses registers of one length only
+  if (__builtin_cpu_supports("avx2")) check([](auto... a) { pgas::detail::combine_wide(a...); });
+  if (__builtin_cpu_supports("avx512f")) check([](auto... a) { pgas::detail::combine_in_lines(a...); });
+#endif
 }
 
 #if defined(__x86_64__) && !defined(__clang__)  // clang++ optimizes no single function

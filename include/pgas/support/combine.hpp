@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <pgas/support/expects.hpp>
+#include <pgas/support/short_copy.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -10,12 +11,12 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// length.
 inline constexpr std::size_t combined_at_once = 16;
 
-template <class T, class Op>
+template <std::size_t AtOnce, class T, class Op>
 [[gnu::always_inline]] inline void combine_blocks(T* __restrict to, T const* __restrict from,
                                                   std::size_t count, Op op) noexcept {
   std::size_t i = 0;
-  for (; count - i >= combined_at_once; i += combined_at_once) {
-    for (std::size_t k = 0; k < combined_at_once; ++k) to[i + k] = op(to[i + k], from[i + k]);
+  for (; count - i >= AtOnce; i += AtOnce) {
+    for (std::size_t k = 0; k < AtOnce; ++k) to[i + k] = op(to[i + k], from[i + k]);
   }
   for (; i < count; ++i) to[i] = op(to[i], from[i]);
 }
@@ -24,7 +25,13 @@ template <class T, class Op>
 template <class T, class Op>
 [[gnu::target("avx2"), gnu::noinline]] void combine_wide(T* to, T const* from, std::size_t count,
                                                          Op op) noexcept {
-  combine_blocks(to, from, count, op);
+  combine_blocks<combined_at_once>(to, from, count, op);
+}
+/// In registers of 64 bytes, and in blocks of twice the length, so that four of them are under way.
+template <class T, class Op>
+[[gnu::target("avx512f"), gnu::noinline]] void combine_in_lines(T* to, T const* from, std::size_t count,
+                                                                Op op) noexcept {
+  combine_blocks<2 * combined_at_once>(to, from, count, op);
 }
 #endif
 
@@ -33,10 +40,12 @@ template <class T, class Op>
 template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)
-  if (count >= 2 * combined_at_once && __builtin_cpu_supports("avx2"))
-    return combine_wide(to, from, count, op);
+  if (count >= 2 * combined_at_once) {
+    if (moves_whole_lines) return combine_in_lines(to, from, count, op);
+    if (__builtin_cpu_supports("avx2")) return combine_wide(to, from, count, op);
+  }
 #endif
-  combine_blocks(to, from, count, op);
+  combine_blocks<combined_at_once>(to, from, count, op);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

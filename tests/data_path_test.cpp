@@ -147,6 +147,9 @@ TEST_CASE("copy: registers of 32 and of 64 bytes copy every length exactly, to e
     check_at_every_place([](auto... a) { copy_in_four_lines(a...); }, 128, 256);
     check_at_every_place(copy_in_lines, 256, 900);
     check_at_every_place(copy_in_lines, 900, most_wide, 257);
+    check_at_every_place(copy_in_lines, most_asked - 1, most_asked + 2);
+    check_at_every_place(copy_asked_lines, long_copy, long_copy + 300, 37);
+    check_at_every_place(copy_asked_lines, least_asked, most_asked, 4099);
     check_rows_at_every_place(copy_rows_in_lines, 64, 600, 7);
   }
   check_at_every_place(copy_cached, 257, 700);

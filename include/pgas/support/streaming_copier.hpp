@@ -182,8 +182,15 @@ class streaming_copier {
  private:
   [[gnu::noinline]] void copy_in_run(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if (run_.passes_caches(to, to + bytes, bytes)) return stream(to, from, bytes);
-    if (bytes < least_again || !run_.is_again()) return copy_cached(to, from, bytes);
+    if (bytes < least_again || !run_.is_again()) return copy_next(to, from, bytes);
     copy_again(to, from, bytes);
+  }
+  /// Copies through the caches. The lines of a run are further away than those of a copy again and again.
+  static void copy_next(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+    if (moves_whole_lines && bytes <= most_wide) return copy_asked_lines(to, from, bytes);
+#endif
+    copy_cached(to, from, bytes);
   }
   /// Copies to a place that is used again, through the caches, if somebody may read it there.
   void copy_again(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {

@@ -41,7 +41,11 @@ template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)
   if (count >= 2 * combined_at_once) {
-    if (moves_whole_lines) return combine_in_lines(to, from, count, op);
+    // Registers of 64 bytes come with fused multiplication and addition, which the compiler would put into an
+    // operation of the program's own. Such an element would differ from one that another path combines.
+    if constexpr (requires { Op::kind; }) {
+      if (moves_whole_lines) return combine_in_lines(to, from, count, op);
+    }
     if (__builtin_cpu_supports("avx2")) return combine_wide(to, from, count, op);
   }
 #endif

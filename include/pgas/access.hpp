@@ -28,15 +28,14 @@ class small_group {
   }
   operator group() const noexcept { return size_ <= few_.size() ? group(few_.data(), size_) : group(many_); }
 
-  /// Removes a rank. Returns false if the group does not contain it.
+  /// Removes a rank, whose place the last one takes. Returns false if the group does not contain it.
   bool remove(rank_t rank) noexcept {
     bool const is_few = size_ <= few_.size();
     rank_t* const first = is_few ? few_.data() : many_.data();
     std::size_t at = 0;
     while (at < size_ && first[at] != rank) ++at;
     if (at == size_) return false;
-    --size_;
-    for (; at < size_; ++at) first[at] = first[at + 1];
+    first[at] = first[--size_];  // a loop that moves all behind it would be a call of memmove
     if (!is_few) [[unlikely]]
       remove_last();
     return true;

@@ -51,7 +51,7 @@ struct watched_sum {
   static constexpr pgas::word all = 4;
 };
 
-/// The words of one of four ranks, of which two can run at once.
+/// The words of one of some ranks, of which two can run at once.
 class crowded_control : public pgas::detail::control_archetype {
  public:
   struct cell_type : pgas::detail::control_archetype::cell_type {
@@ -65,8 +65,9 @@ class crowded_control : public pgas::detail::control_archetype {
     [[nodiscard]] wait_policy waits() const noexcept { return policy; }
   };
 
-  crowded_control(wait_policy policy, watched_sum& sum) : job_{policy}, sum_(&sum) {}
-  [[nodiscard]] pgas::rank_t size() const noexcept { return 4; }
+  crowded_control(wait_policy policy, watched_sum& sum, pgas::rank_t ranks = 4)
+      : job_{policy}, sum_(&sum), ranks_(ranks) {}
+  [[nodiscard]] pgas::rank_t size() const noexcept { return ranks_; }
   [[nodiscard]] pgas::rank_t most_at_once() const noexcept { return 2; }
   [[nodiscard]] job const& owner() const noexcept { return job_; }
   [[nodiscard]] cell_type cell(pgas::rank_t, std::size_t) const { return {{}, sum_}; }
@@ -79,6 +80,7 @@ class crowded_control : public pgas::detail::control_archetype {
  private:
   job job_;
   watched_sum* sum_;
+  pgas::rank_t ranks_;
 };
 static_assert(pgas::detail::control_in_turns<crowded_control>);
 
@@ -108,6 +110,31 @@ TEST_CASE(
   for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
     watched_sum const at_once = waited_for({.before = 3}, keeps_or_sleeps);
     CHECK((at_once.looks == 0 && at_once.waits == 1));
+  }
+}
+
+TEST_CASE("waiting: a fence takes its first turns at once where many ranks share a core, and else none") {
+  struct result {
+    bool is_over;
+    std::size_t looks;
+  };
+  auto const first_turns = [](pgas::rank_t ranks, std::size_t comes_at,
+                              wait_policy policy = wait_policy::adaptive) {
+    watched_sum sum{.before = 1, .comes_at = comes_at};
+    crowded_control control(policy, sum, ranks);
+    bool const is_over = pgas::detail::first_turns<crowded_control>(control).ends_soon(
+        control.cell(0, 0), [](pgas::word seen) { return seen >= watched_sum::all; });
+    return result{is_over, sum.looks};
+  };
+  result const soon = first_turns(10, 2);
+  CHECK((soon.is_over && soon.looks == 2));  // one look after each turn
+  result const late = first_turns(10, SIZE_MAX);
+  CHECK((!late.is_over && late.looks > 1 && late.looks < 8));  // messages are answered after eight
+  result const few = first_turns(8, 1);
+  CHECK((!few.is_over && few.looks == 0));
+  for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
+    result const none = first_turns(10, 1, keeps_or_sleeps);
+    CHECK((!none.is_over && none.looks == 0));
   }
 }
 

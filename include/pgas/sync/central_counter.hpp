@@ -58,7 +58,8 @@ class arrival_counter {
       if (sum.is_slept_on()) [[unlikely]] {
         wake_and_wait(before, operation);
       } else if (before < last_) {
-        wait_for_all(operation);
+        auto const is_over = [last = last_](word seen) { return seen > last; };
+        if (!turns_.ends_soon(sum, is_over)) wait_for_all(operation);
       }
       b.refresh(everyone);
     } else {

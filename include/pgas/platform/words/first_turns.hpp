@@ -32,7 +32,8 @@ class first_turns {
  public:
   explicit first_turns(Control const& c) noexcept
       : at_once_(shared_cores(c)),
-        stays_for_(static_cast<word>(c.size()) <= most_on_core * at_once_ ? at_once_ : 0) {}
+        stays_for_(static_cast<word>(c.size()) <= most_on_core * at_once_ ? at_once_ : 0),
+        inlined_(at_once_ != 0 && stays_for_ == 0 ? most_inlined : 0) {}
 
   /// Asks for the line of a word that this rank changes after the wait that comes now. Not where ranks share
   /// cores: others run before the wait ends, and take the line back.
@@ -50,6 +51,22 @@ class first_turns {
     } else {
       return false;
     }
+  }
+
+  /// Takes the first turns of wait_for_all where many ranks share a core. Returns false if the wait is not
+  /// over then.
+  ///
+  /// Inlined: the page of wait_for_all would be cold after each switch, and that of the caller is needed. A
+  /// core keeps the addresses of few processes, so it forgets them where many ranks share it.
+  template <class Word, std::predicate<word> Predicate>
+  [[nodiscard, gnu::always_inline]] bool ends_soon(Word const& sum, Predicate const& predicate) const {
+    if constexpr (control_in_turns<Control>) {
+      for (int turn = inlined_; turn != 0; --turn) {
+        give_up_core();
+        if (predicate(sum.load(std::memory_order_acquire))) return true;  // acquire: as in look
+      }
+    }
+    return false;
   }
 
   /// Is control.wait_until(w, predicate, why).
@@ -72,13 +89,14 @@ class first_turns {
     if constexpr (control_in_turns<Control>) {
       word seen = 0;
       auto const may_run_now = [all, most = One * stays_for_](word now) { return all - now < most; };
-      if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now)) return;
+      if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now, inlined_)) return;
     }
     c.wait_until(sum, is_over, why);
   }
 
  private:
   static constexpr int most = 32;             ///< turns of other ranks
+  static constexpr int most_inlined = 4;      ///< of them, in ends_soon
   static constexpr word most_on_core = 4;     ///< ranks of which the last one keeps its core
   static constexpr int brief_looks = 8;       ///< before each turn
   static constexpr int patient_looks = 2000;  ///< about the time of a turn
@@ -97,8 +115,9 @@ class first_turns {
   /// where few ranks share a core. With many, most turns find that the wait is not over, and the ranks of
   /// another core would have to fetch the line again.
   template <bool changes, class Word, class Predicate, class Stays>
-  [[nodiscard]] bool look(Word const& w, word& seen, Predicate const& predicate, Stays const& stays) const {
-    for (int turn = 0;; ++turn) {
+  [[nodiscard]] bool look(Word const& w, word& seen, Predicate const& predicate, Stays const& stays,
+                          int turn = 0) const {
+    for (;; ++turn) {
       for (int i = 0; i < brief_looks || (i < patient_looks && stays(seen)); ++i) {
         // acquire: pairs with the release of the rank that changes the word, as in wait_until.
         seen = w.load(std::memory_order_acquire);
@@ -113,6 +132,7 @@ class first_turns {
 
   word at_once_;    ///< 0: no turns
   word stays_for_;  ///< keeps its core while fewer ranks are missing
+  int inlined_;     ///< turns in ends_soon
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of waiting under each wait_policy.
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -20,6 +21,7 @@
 
 using namespace pgas_test;
 using pgas::wait_policy;
+using pgas::detail::place_on_core;
 
 namespace {
 
@@ -86,10 +88,11 @@ static_assert(pgas::detail::control_in_turns<crowded_control>);
 
 /// Each rank adds `One` to the sum.
 template <pgas::word One = 1>
-watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive) {
+watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive,
+                       place_on_core place = place_on_core::unknown) {
   crowded_control control(policy, sum);
   pgas::detail::first_turns<crowded_control>(control).wait_for_all<One>(
-      control, control.cell(0, 0), watched_sum::all, {.operation = "fence"});
+      control, control.cell(0, 0), watched_sum::all, {.operation = "fence"}, place);
   return sum;
 }
 
@@ -107,6 +110,10 @@ TEST_CASE(
   // The same where each rank adds two.
   CHECK(waited_for<2>({.before = 2}).looks == nearly.looks);
   CHECK(waited_for<2>({.before = 0}).looks == late.looks);
+  // A rank that knows its place does not guess from the number of missing ranks.
+  constexpr wait_policy adaptive = wait_policy::adaptive;
+  CHECK(waited_for({.before = 1}, adaptive, place_on_core::last).looks == nearly.looks);
+  CHECK(waited_for({.before = 3}, adaptive, place_on_core::before_others).looks == late.looks);
   for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
     watched_sum const at_once = waited_for({.before = 3}, keeps_or_sleeps);
     CHECK((at_once.looks == 0 && at_once.waits == 1));
@@ -136,6 +143,30 @@ TEST_CASE("waiting: a fence takes its first turns at once where many ranks share
     result const none = first_turns(10, 1, keeps_or_sleeps);
     CHECK((!none.is_over && none.looks == 0));
   }
+}
+
+TEST_CASE("waiting: a fence asks which rank is the last on its core for three and four ranks on each") {
+  watched_sum sum{.before = 1};
+  for (pgas::rank_t const ranks : {2, 4, 5, 8, 9}) {
+    crowded_control const control(wait_policy::adaptive, sum, ranks);
+    bool const asks = pgas::detail::first_turns<crowded_control>(control).asks_for_place();
+    CHECK(asks == (ranks == 5 || ranks == 8));
+  }
+}
+
+TEST_CASE("waiting: a thread learns its core without a call, or learns that nobody tells") {
+  ::cpu_set_t before;
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  pgas::detail::core_number const core;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &before)) continue;
+    ::cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(i, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK((core() == i || core() < 0));
+  }
+  CHECK(::sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("waiting: a wait sees the value that ends it under each policy, early or late") {

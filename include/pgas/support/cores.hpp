@@ -4,8 +4,12 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <pgas/support/expects.hpp>
@@ -32,6 +36,33 @@ inline void give_up_core() noexcept {
   ::sched_yield();
 #endif
 }
+
+/// Tells on which core this thread runs, by a load from the thread's own memory.
+///
+/// Source: the area for restartable sequences, rseq(2). Linux writes the number of the core into it before a
+/// thread runs there, and the C library registers one for each thread. glibc has done so since version 2.35.
+class core_number {
+ public:
+  core_number() noexcept {
+#if __has_include(<sys/rseq.h>)
+    // Found once: the library's words are on two more pages.
+    if (__rseq_size != 0) at_ = __rseq_offset + static_cast<std::ptrdiff_t>(offsetof(::rseq, cpu_id));
+#endif
+  }
+  /// Returns a negative number if the system does not tell.
+  [[nodiscard]] std::int32_t operator()() const noexcept {
+#if __has_include(<sys/rseq.h>)
+    if (at_ != 0) {
+      auto const* const self = static_cast<std::byte const*>(__builtin_thread_pointer());
+      return *reinterpret_cast<std::int32_t const volatile*>(self + at_);
+    }
+#endif
+    return -1;
+  }
+
+ private:
+  std::ptrdiff_t at_ = 0;  ///< from the thread's pointer; 0: nobody tells
+};
 
 /// Sleeps for so many nanoseconds: std::this_thread::sleep_for(). A signal's handler does not shorten it.
 inline void sleep_nanoseconds(std::int64_t longest) noexcept {

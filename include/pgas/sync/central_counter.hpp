@@ -17,12 +17,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           arrive at fence k + 1 while others have not yet seen the end of fence k, hence >= below. `add`
 ///           may use the bits below `One`, which end no wait.
 /// Differs   from the paper's, which counts down and flips a sense: a sum that grows needs no reset.
-/// Memory    one cell a rank, of which rank 0's is used; a list of ranks in private memory.
+/// Hints     rank 1 + c's cell: the arrivals on core c, see count_on_core. They are guesses: they tell a rank
+///           whether to keep its core, and end no wait.
+/// Memory    one cell a rank; a list of ranks in private memory.
 template <control Control, word One = 1>
 class arrival_counter {
  public:
   arrival_counter(Control& control, std::size_t first_cell)
       : control_(&control),
+        first_cell_(first_cell),
         sum_(control.cell(0, first_cell)),
         all_(One * static_cast<word>(control.size())),
         turns_(control) {
@@ -82,13 +85,47 @@ class arrival_counter {
     if (before < last_) wait_for_all(operation);
   }
   [[gnu::noinline]] void wait_for_all(std::string_view operation) {
-    turns_.template wait_for_all<One>(*control_, sum_, last_ + One, why(operation));
+    turns_.template wait_for_all<One>(*control_, sum_, last_ + One, why(operation), count_on_core());
+  }
+
+  /// Counts this arrival among those on its core. It is the last one if the core had no more at the fence
+  /// before.
+  ///
+  /// The hint of a core has the low half of `last_`, the arrivals at the fence before and those at this one.
+  /// The rank that ends a fence does not wait, so it is missing there, and adds itself at its next wait.
+  /// A rank that changes its core makes one guess wrong.
+  place_on_core count_on_core() {
+    if constexpr (control_in_turns<Control> && quiet_cell<cell_type>) {
+      if (!turns_.asks_for_place()) return place_on_core::unknown;
+      std::int32_t const core = core_();
+      if (core < 0) return place_on_core::unknown;
+      rank_t const owner = 1 + static_cast<rank_t>(core) % (control_->size() - 1);
+      auto const hint = control_->cell(owner, first_cell_).quietly();
+      constexpr unsigned half = 32;
+      constexpr unsigned quarter = 16;
+      constexpr word count = 0xffff;
+      // relaxed, and so is the change below: a hint orders nothing, and one that is lost is a wrong guess.
+      word seen = hint.load(std::memory_order_relaxed);
+      word const fence = last_ << half;
+      bool const is_first = seen >> half << half != fence;
+      word before = (is_first ? seen : seen >> quarter) & count;
+      word const now = is_first ? 1 : (seen & count) + 1;
+      if (waited_ != last_ - all_) ++before;
+      waited_ = last_;
+      hint.compare_exchange(seen, fence | (before & count) << quarter | now, std::memory_order_relaxed);
+      return now >= before ? place_on_core::last : place_on_core::before_others;
+    } else {
+      return place_on_core::unknown;
+    }
   }
 
   Control* control_;
+  std::size_t first_cell_;
+  core_number core_;
   cell_type sum_;
   word all_;                   ///< that all ranks add at one fence
   word last_ = word{0} - One;  ///< the sum before the last arrival at the fences so far, which ends them
+  word waited_ = 0;            ///< last_ at this rank's last wait
   first_turns<Control> turns_;
   std::vector<rank_t> others_;
 };

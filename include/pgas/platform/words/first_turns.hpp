@@ -20,6 +20,9 @@ concept control_in_turns = control_of_cores<C> && !recording_control<C> && !comp
                              { c.owner().waits() } noexcept -> std::same_as<wait_policy>;
                            };
 
+/// Whether other ranks on this rank's core have not arrived yet.
+enum class place_on_core { unknown, last, before_others };
+
 /// The beginning of a wait where ranks share cores: looks, and turns of other ranks, before wait_until.
 ///
 /// A turn of another rank costs a switch, which takes as long as a thousand looks. After a switch the caches
@@ -33,7 +36,8 @@ class first_turns {
   explicit first_turns(Control const& c) noexcept
       : at_once_(shared_cores(c)),
         stays_for_(static_cast<word>(c.size()) <= most_on_core * at_once_ ? at_once_ : 0),
-        inlined_(at_once_ != 0 && stays_for_ == 0 ? most_inlined : 0) {}
+        inlined_(at_once_ != 0 && stays_for_ == 0 ? most_inlined : 0),
+        asks_for_place_(stays_for_ != 0 && static_cast<word>(c.size()) > guesses_on_core * at_once_) {}
 
   /// Asks for the line of a word that this rank changes after the wait that comes now. Not where ranks share
   /// cores: others run before the wait ends, and take the line back.
@@ -79,17 +83,25 @@ class first_turns {
     return c.wait_until(w, predicate, why);
   }
 
+  /// Returns whether wait_for_all needs a place to know whether it keeps its core. Two ranks on each core
+  /// guess as well, and more than four never keep theirs.
+  [[nodiscard]] bool asks_for_place() const noexcept { return asks_for_place_; }
+
   /// Waits for a sum of arrivals, which is `all` or more when every rank has come. Each of them adds `One`.
-  /// While so few ranks are missing that all of them may run on other cores now, this rank keeps its core for
-  /// the time of a switch. The last rank on each core thus goes on at once, which saves one of the core's
-  /// switches. With many ranks on a core that is less than the looks for a rank that needs this core.
+  /// A rank that knows to be the last one on its core keeps the core for the time of a switch. It thus goes
+  /// on at once, which saves one of the core's switches. A rank that does not know keeps its core while so
+  /// few ranks are missing that all of them may run on other cores now. With many ranks on a core that is
+  /// less than the looks for a rank that needs this core.
   template <word One = 1, class Word>
-  void wait_for_all(Control& c, Word const& sum, word all, waiting_for const& why) const {
+  void wait_for_all(Control& c, Word const& sum, word all, waiting_for const& why,
+                    place_on_core place = place_on_core::unknown) const {
     auto const is_over = [all](word seen) { return seen >= all; };
     if constexpr (control_in_turns<Control>) {
       word seen = 0;
-      auto const may_run_now = [all, most = One * stays_for_](word now) { return all - now < most; };
-      if (at_once_ != 0 && look<true>(sum, seen, is_over, may_run_now, inlined_)) return;
+      auto const stays = [all, place, most = One * stays_for_](word now) {
+        return place == place_on_core::unknown ? all - now < most : place == place_on_core::last;
+      };
+      if (at_once_ != 0 && look<true>(sum, seen, is_over, stays, inlined_)) return;
     }
     c.wait_until(sum, is_over, why);
   }
@@ -98,6 +110,7 @@ class first_turns {
   static constexpr int most = 32;             ///< turns of other ranks
   static constexpr int most_inlined = 4;      ///< of them, in ends_soon
   static constexpr word most_on_core = 4;     ///< ranks of which the last one keeps its core
+  static constexpr word guesses_on_core = 2;  ///< ranks of which the last one need not know that it is
   static constexpr int brief_looks = 8;       ///< before each turn
   static constexpr int patient_looks = 2000;  ///< about the time of a turn
 
@@ -133,6 +146,7 @@ class first_turns {
   word at_once_;    ///< 0: no turns
   word stays_for_;  ///< keeps its core while fewer ranks are missing
   int inlined_;     ///< turns in ends_soon
+  bool asks_for_place_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

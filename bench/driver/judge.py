@@ -231,9 +231,10 @@ def compare(row, field, placed, target, judged, upwards):
 
 def is_too_early(ratio, target):
     """True if a verdict on two programs needs more pairs. Ways of one program take turns, and each of its rounds is a
-    median of many. But each run of a program has pages and neighbours of its own, which change its time by a fifth.
-    Of two ratios the lower one is above the median once in four times, and of five once in 32 times."""
-    return ratio.count < suites.SURE_PAIRS and target / suites.CLOSE < ratio.middle < target * suites.CLOSE
+    median of many. But each run of a program has pages and neighbours of its own, which change its time by a fifth,
+    and one in ten by more. Of two ratios the lower one is above the median once in four times, and of five once in 32
+    times. Nor do two say that ours is far behind: a program that others disturb can take twice its time."""
+    return ratio.count < suites.SURE_PAIRS and ratio.middle < target * suites.CLOSE
 
 
 def verdict_of(placed, target, upwards):

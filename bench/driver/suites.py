@@ -373,7 +373,7 @@ SAME = 1.03
 QUIET = 0.1
 # With fewer quiet rounds, a ratio is formed from all rounds.
 ENOUGH = 3
-# A verdict on two programs needs so many pairs, unless their ratio misses or exceeds its target by this factor.
+# A verdict on two programs needs so many pairs, unless their ratio exceeds its target by this factor.
 SURE_PAIRS = 5
 CLOSE = 1.25
 # The time limit of one of the papers' programs, and of one on simulated nodes, in seconds.

@@ -430,6 +430,52 @@ long most_overtaken(rank_t ranks, int rounds, std::uint64_t seeds) {
   return most;
 }
 
+/// A control whose ranks share a given number of cores, and which counts pauses.
+template <class Control>
+struct control_on_cores : watched_control<Control, watcher> {
+  using base = watched_control<Control, watcher>;
+  control_on_cores(Control& inner, watcher& watches, rank_t cores, long& pauses)
+      : base(inner, watches), cores_(cores), pauses_(&pauses) {}
+
+  [[nodiscard]] rank_t most_at_once() const noexcept { return cores_; }
+  void pause(unsigned attempt, pgas::waiting_for const& why) {
+    ++*pauses_;
+    base::pause(attempt, why);
+  }
+
+ private:
+  rank_t cores_;
+  long* pauses_;
+};
+
+/// The number of pauses while all ranks take one part that often, over many orders.
+long pauses_of_contended(rank_t ranks, rank_t cores, int times) {
+  long pauses = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    scc::options how;
+    how.seed = seed;
+    how.schedule = scc::scheduling::random;
+    scc::with_options const emulated(how);
+    int holders = 0;
+    pgas_test::launch<pgas::backends::scc>(ranks, [&](auto& mine, auto& boot) {
+      auto words = make_control(mine, boot, "locks", pgas::sync::queued::words(ranks));
+      watcher watches;
+      control_on_cores<decltype(words)> control(words, watches, cores, pauses);
+      pgas::sync::queued::on<decltype(control)> protocol(control, {});
+      pgas::no_boundary nothing;
+      for (int i = 0; i < times; ++i) {
+        protocol.lock(0, lock_kind::exclusive, nothing);
+        if (++holders != 1) throw std::runtime_error("two exclusive holders");
+        static_cast<void>(words.cell(mine.rank(), 0).load(std::memory_order_relaxed));
+        --holders;
+        protocol.unlock(0, lock_kind::exclusive, nothing);
+      }
+      boot.fence();
+    });
+  }
+  return pauses;
+}
+
 /// Two ranks hold a part shared by turns, each until the other does, so it is never free. After the first
 /// turn a third rank asks for it exclusively. Returns the turn, of `turns`, in which the third rank got it.
 template <class Protocol>
@@ -490,6 +536,13 @@ TEST_CASE(
       CHECK_MESSAGE(most <= (ranks - 1) * each, Protocol::name, ": ", most);
     }
   });
+}
+
+TEST_CASE("locks: the first rank in queued's queue pauses if it has gone past others, and has a core") {
+  if (!chosen(pgas::backends::scc::name)) return;
+  CHECK(pauses_of_contended(3, 3, 20) > 0);
+  CHECK(pauses_of_contended(3, 2, 20) == 0);  // ranks share cores
+  CHECK(pauses_of_contended(3, 3, 1) == 0);   // no rank comes back
 }
 
 TEST_CASE("locks: while shared holders come and go, a writer of two_level waits for ever") {

@@ -28,6 +28,10 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           Otherwise the rank joins the queue and looks at a word of its own until it is the first. Only
 ///           the first looks at `held`, and takes the word when it is free for it. Then it lets the next rank
 ///           be first, so shared holders follow each other at once.
+///           A first rank that has itself gone past the queue pauses once before it looks at `held`. Ranks of
+///           one program do the same, so the holder likely comes back. Each look takes the line from it, and
+///           ends its turn after two or three locks instead of most_passes + 1. If ranks share cores, none
+///           pauses: the pause gives up the core, and lasts as long as many turns.
 /// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most: once of these
 ///           because it had seen the queue empty before. lock_all overtakes without a bound.
 /// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. It needs
@@ -52,6 +56,10 @@ struct queued {
   /// no quicker between two cores.
   static constexpr std::uint8_t most_passes = 8;
 
+  /// The attempt after which the first rank pauses: 1 to 8 looks, about as long as most_passes + 1 short
+  /// locks. With 2 and with 4 a lock that two cores want took longer.
+  static constexpr unsigned pause_of_first = 3;
+
   template <control Control>
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
@@ -70,6 +78,7 @@ struct queued {
         : control_(&control),
           words_(control, first),
           exclusively_(2 * static_cast<word>(control.rank()) + 1),
+          has_core_(has_core(control)),
           parts_(static_cast<std::size_t>(control.size())) {}
 
     [[nodiscard]] place_type place(rank_t target) { return {target, words_.template cells<2>(target, 0)}; }
@@ -142,6 +151,15 @@ struct queued {
     static constexpr word one_shared = 2;
     static constexpr bool is_exclusive(word held) noexcept { return (held & 1U) != 0; }
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    /// Returns whether each rank is known to have a core of its own.
+    static bool has_core(Control const& control) noexcept {
+      if constexpr (control_of_cores<Control>) {
+        return control.most_at_once() == control.size();
+      } else {
+        return false;
+      }
+    }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
     [[nodiscard]] word me() const noexcept { return static_cast<word>(self()) + 1; }
@@ -227,10 +245,11 @@ struct queued {
         control_->wait_until(first_in_queue(me()), [](word is_first) { return is_first != 0; },
                              {.operation = operation, .awaited = group(&awaited, 1)});
       }
+      bool const comes_back = std::exchange(parts_[index(target)].passed, std::uint8_t{0}) != 0;
+      if (comes_back && has_core_) control_->pause(pause_of_first, {.operation = operation});
       do {
         wait_for_word(target, kind, operation);
       } while (!take_word(held(target), kind));
-      parts_[index(target)].passed = 0;
 
       word last = me();
       // relaxed: an empty queue carries nothing; accesses to the part go with `held`.
@@ -254,6 +273,7 @@ struct queued {
     Control* control_;
     detail::word_rows<Control> words_;
     word exclusively_;  ///< `held`, while this rank holds the part alone
+    bool has_core_;     ///< each rank has a core of its own
     struct part {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
       std::uint8_t passed = 0;  ///< the number of times it passed the queue since it was last in it

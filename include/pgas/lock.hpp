@@ -208,18 +208,27 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   }
 
   [[gnu::always_inline]] void abandon() noexcept { abandon_on(state(), target_); }
+  // The note of the epoch goes after the release. A locked instruction waits until all stores before it are
+  // in the cache. So no store of the library stands between the two that take and release a shared lock.
   [[gnu::always_inline]] void finish() {
     State& s = state();
+    // Not left to a destructor: see the constructor.
+    try {
+      release(s, place_, target_, kind());
+    } catch (...) {
+      end_note(s);
+      throw;
+    }
+    end_note(s);
+  }
+  [[gnu::always_inline]] void end_note(State& s) noexcept {
     if (!s.access_open.end_lock(target_)) [[unlikely]] {
       this->state_.keep();  // the window may have gone, and this may be its last lock
-      return finish_one_of_more(s, target_, kind());
+      end_one_of_more(s, target_);
     }
-    release(s, place_, target_, kind());
   }
-  // Finds the place again: an argument would have it in memory, in each lock.
-  [[gnu::noinline]] static void finish_one_of_more(State& s, rank_t target, lock_kind kind) {
+  [[gnu::noinline]] static void end_one_of_more(State& s, rank_t target) noexcept {
     s.access_open.end_one_of_more(target);
-    release(s, detail::lock_place(s.lock, target), target, kind);
   }
   static void release(State& s, place_type at, rank_t target, lock_kind kind) {
     if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target);

@@ -146,7 +146,9 @@ struct two_level {
     }
     void uncount_exclusive() {
       // release: pairs with the acquire of a lock_all that waits for this.
-      if (--exclusive_ == 0) detail::add(all(), minus(one_exclusive), std::memory_order_release);
+      word const held = exclusive_;
+      if (held == 1) detail::add(all(), minus(one_exclusive), std::memory_order_release);
+      exclusive_ = held - 1;
     }
 
    private:
@@ -170,23 +172,28 @@ struct two_level {
     // A rank that waits until a part is free, or has a writer, has been woken by the release that freed it.
 
     /// Tries once; a failure leaves nothing behind.
+    ///
+    /// A locked instruction waits for the stores before it. So the number of locks is stored before the first
+    /// one that takes a lock, and after the last one that releases it.
     in_the_way attempt_exclusive(cell_type part) {
+      word const held = exclusive_;
+      exclusive_ = held + 1;
       // acquire: pairs with the release in unlock_all.
-      if (exclusive_ == 0 &&
+      if (held == 0 &&
           has_lock_all(detail::quietly(all()).fetch_add(one_exclusive, std::memory_order_acquire))) {
         detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
+        exclusive_ = held;
         return in_the_way::lock_all;
       }
       word seen = 0;
       // acquire: pairs with the releases in unlock; the releases of several shared holders are one release
       // sequence.
-      if (detail::quietly(part).compare_exchange(seen, me(), std::memory_order_acquire)) [[likely]] {
-        ++exclusive_;
+      if (detail::quietly(part).compare_exchange(seen, me(), std::memory_order_acquire)) [[likely]]
         return in_the_way::nobody;
-      }
       // relaxed, as for every count that is taken back: it carries nothing, and continues the release
       // sequence.
-      if (exclusive_ == 0) detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
+      if (held == 0) detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
+      exclusive_ = held;
       return in_the_way::holders;
     }
 

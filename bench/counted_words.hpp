@@ -86,6 +86,9 @@ class counted_words {
   }
   void pause(unsigned, pgas::waiting_for const&) {}
 
+  /// A store of eight bytes to a part, between two accesses of the protocol.
+  void put() { seen.push_back({action::store, at(ranks_, 0)}); }
+
   std::vector<access> seen;
 
  private:
@@ -99,13 +102,14 @@ class counted_words {
 };
 static_assert(pgas::control<counted_words>);
 
-/// The accesses of rank 0 to the words of a protocol of `ranks` ranks, made by use(protocol, boundary).
+/// The accesses of rank 0 to the words of a protocol of `ranks` ranks, made by use(protocol, boundary,
+/// words).
 template <pgas::protocol Protocol, class Use>
 std::vector<access> counted(pgas::rank_t ranks, Use const& use) {
   counted_words words(ranks, Protocol::words(ranks));
   typename Protocol::template on<counted_words> protocol(words, {});
   pgas::no_boundary nothing;
-  use(protocol, nothing);
+  use(protocol, nothing, words);
   return words.seen;
 }
 

@@ -207,7 +207,7 @@ class protocols {
           [&] {
             pgas::lock const epoch{w, 1, pgas::exclusive};
           },
-          [](auto& protocol, auto& b) {
+          [](auto& protocol, auto& b, auto&) {
             protocol.lock(1, pgas::lock_kind::exclusive, b);
             protocol.unlock(1, pgas::lock_kind::exclusive, b);
           });
@@ -216,7 +216,7 @@ class protocols {
           [&] {
             pgas::lock const epoch{w, 1, pgas::shared};
           },
-          [](auto& protocol, auto& b) {
+          [](auto& protocol, auto& b, auto&) {
             protocol.lock(1, pgas::lock_kind::shared, b);
             protocol.unlock(1, pgas::lock_kind::shared, b);
           });
@@ -226,9 +226,11 @@ class protocols {
             pgas::lock_all epoch{w};
             epoch.put(1, 0, 1);
           },
-          [](auto& protocol, auto& b) {
+          [](auto& protocol, auto& b, auto& words) {
             protocol.lock_all(b);
             protocol.trigger(1, b);
+            // The put of ours is a store, and a locked instruction waits for the stores before it.
+            words.put();
             protocol.unlock_all(b);
           });
     }

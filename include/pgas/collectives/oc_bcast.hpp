@@ -107,9 +107,8 @@ struct oc_bcast {
     last.root = root;
     last.algorithm = &name_of;
     last.is_open = is_early;
-    last.children.clear();
-    for (std::size_t i = 0; i < tree.children(here); ++i)
-      last.children.push_back(ranks.rank(tree.child(here, i)));
+    last.children.cut(0);
+    for (std::size_t i = 0; i < tree.children(here); ++i) last.children.add(ranks.rank(tree.child(here, i)));
     bool const is_root = here == 0;
     bool const is_leaf = last.children.empty();
     bool const stages = !is_leaf || Leaves == leaves::stage;

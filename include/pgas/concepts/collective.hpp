@@ -6,6 +6,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/values.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
@@ -13,7 +14,6 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -188,14 +188,14 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
 
 /// A rank's memory of the tree down which its team has last handed chunks.
 struct buffer_tree {
-  rank_t root = -1;                 ///< -1: there was none
-  void const* algorithm = nullptr;  ///< differs between algorithms with different trees
-  std::vector<rank_t> children;     ///< the ranks that fetch from this rank, in the order of their flags
-  rank_t parent = -1;               ///< the rank from which this rank fetches
-  std::size_t own_flag = 0;         ///< the flag of the parent that this rank sets
-  word first = 0;                   ///< the last number before those of this tree
-  word last = 0;                    ///< the last number that its flags reach
-  bool is_open = false;             ///< ranks may still fetch, and say later that they have ended
+  rank_t root = -1;                     ///< -1: there was none
+  void const* algorithm = nullptr;      ///< differs between algorithms with different trees
+  detail::plain_list<rank_t> children;  ///< the ranks that fetch from this rank, in the order of their flags
+  rank_t parent = -1;                   ///< the rank from which this rank fetches
+  std::size_t own_flag = 0;             ///< the flag of the parent that this rank sets
+  word first = 0;                       ///< the last number before those of this tree
+  word last = 0;                        ///< the last number that its flags reach
+  bool is_open = false;                 ///< ranks may still fetch, and say later that they have ended
 };
 
 /// A buffering medium has a message buffer of each rank, from which other ranks fetch, and a few flags that

@@ -3,8 +3,8 @@
 
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/platform/words/first_turns.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -30,7 +30,7 @@ class arrival_counter {
         all_(One * static_cast<word>(control.size())),
         turns_(control) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
-      if (rank != control.rank()) others_.push_back(rank);
+      if (rank != control.rank()) others_.add(rank);
     }
   }
 
@@ -127,7 +127,7 @@ class arrival_counter {
   word last_ = word{0} - One;  ///< the sum before the last arrival at the fences so far, which ends them
   word waited_ = 0;            ///< last_ at this rank's last wait
   first_turns<Control> turns_;
-  std::vector<rank_t> others_;
+  plain_list<rank_t> others_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

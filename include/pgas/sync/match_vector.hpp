@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/platform/words/completion_counter.hpp>
-#include <vector>
+#include <pgas/support/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -127,8 +127,8 @@ struct match_vector {
     Control* control_;
     completions_type completions_;
     std::size_t vector_;
-    std::vector<word> parity_;   ///< the parity of each target's bit while its exposure is not open
-    std::vector<word> matched_;  ///< the targets whose posts have been seen in this epoch
+    detail::plain_list<word> parity_;   ///< the parity of each target's bit while its exposure is not open
+    detail::plain_list<word> matched_;  ///< the targets whose posts have been seen in this epoch
   };
 
  private:

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/platform/words/word_rows.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 
@@ -139,7 +139,7 @@ struct queued {
       b.publish(everyone);
       // Copies, which stay in registers. A member is loaded again after each release, as all memory is.
       auto const words = words_;
-      part* const parts = parts_.data();
+      part* const parts = parts_.begin();
       rank_t const ranks = control_->size();
       for (rank_t target = 0; target < ranks; ++target) {
         if (!std::exchange(parts[index(target)].in_all, false)) continue;
@@ -278,7 +278,7 @@ struct queued {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
       std::uint8_t passed = 0;  ///< the number of times it passed the queue since it was last in it
     };
-    std::vector<part> parts_;
+    detail::plain_list<part> parts_;
   };
 };
 static_assert(lock_protocol<queued> && target_lock_protocol<queued>);

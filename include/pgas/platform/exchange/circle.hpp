@@ -3,9 +3,9 @@
 
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -41,7 +41,7 @@ steps fold_round(M& m, bytes_out all, block_sizes const& sizes, folding fold) {
 
 /// n blocks of nearly equal numbers of elements.
 inline block_sizes shares(std::size_t bytes, std::size_t unit, rank_t ranks) {
-  std::vector<std::size_t> counts(static_cast<std::size_t>(ranks));
+  plain_list<std::size_t> counts(static_cast<std::size_t>(ranks));
   std::size_t const elements = bytes / unit;
   for (std::size_t r = 0; r < counts.size(); ++r)
     counts[r] = elements * (r + 1) / counts.size() - elements * r / counts.size();

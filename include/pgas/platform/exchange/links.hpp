@@ -13,7 +13,6 @@
 #include <pgas/support/function_ref.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -51,13 +50,12 @@ class links {
   links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte)
       : links(control, first, waits, first_byte, {}) {}
   /// Among some ranks of the team, ascending, which count as 0, 1, ... here. Only they use it.
-  links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte,
-        std::vector<rank_t> among)
+  links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte, group among)
       : control_(&control),
         waits_(&waits),
         first_(first.slots),
         first_byte_(first_byte),
-        among_(std::move(among)),
+        among_(listed(among)),
         rank_(among_.empty() ? control.rank() : place_among(control.rank())),
         size_(among_.empty() ? control.size() : static_cast<rank_t>(among_.size())),
         sent_(count(size_)),
@@ -150,6 +148,11 @@ class links {
   [[nodiscard]] rank_t at_distance(rank_t d) const noexcept {
     rank_t const there = (rank() + d + size()) % size();
     return among_.empty() ? there : among_[static_cast<std::size_t>(there)];
+  }
+  [[nodiscard]] static plain_list<rank_t> listed(group ranks) {
+    plain_list<rank_t> list;
+    for (rank_t const rank : ranks) list.add(rank);
+    return list;
   }
   [[nodiscard]] rank_t place_among(rank_t rank) const noexcept {
     return static_cast<rank_t>(std::find(among_.begin(), among_.end(), rank) - among_.begin());
@@ -250,7 +253,7 @@ class links {
   patience<Control>* waits_;
   std::size_t first_;
   std::size_t first_byte_;
-  std::vector<rank_t> among_;  ///< the ranks of the team that use it; empty: all
+  plain_list<rank_t> among_;  ///< the ranks of the team that use it; empty: all
   rank_t rank_;
   rank_t size_;
   Segment* memory_ = nullptr;

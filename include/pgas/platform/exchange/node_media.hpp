@@ -8,9 +8,9 @@
 #include <pgas/platform/exchange/board.hpp>
 #include <pgas/platform/exchange/links.hpp>
 #include <pgas/platform/exchange/patience.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -77,9 +77,9 @@ class node_media {
       return near_type(backend, control, first, waits,
                        ranks_of_node(nodes_.first(node), nodes_.end(node), rank_));
     } else {
-      std::vector<rank_t> neighbours;
-      for (rank_t rank = nodes_.first(node); rank < nodes_.end(node); ++rank) neighbours.push_back(rank);
-      return near_type(control, first, waits, 0, std::move(neighbours));
+      plain_list<rank_t> neighbours;
+      for (rank_t rank = nodes_.first(node); rank < nodes_.end(node); ++rank) neighbours.add(rank);
+      return near_type(control, first, waits, 0, neighbours);
     }
   }
   [[nodiscard]] std::size_t near_bytes() const noexcept {

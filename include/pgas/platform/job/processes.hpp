@@ -16,9 +16,9 @@
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -192,7 +192,7 @@ class supervisor {
   ::pid_t group_ = ::getpgrp();  ///< the program's, to which the ranks belong
   ::sigset_t signals_;
   struct ::sigaction program_takes_ {};  ///< the program's SIGCHLD, which ranks get
-  std::vector<::pid_t> ranks_;           ///< the ranks' processes; 0: it does not run
+  plain_list<::pid_t> ranks_;            ///< the ranks' processes; 0: it does not run
   rank_t running_ = 0;
   std::int64_t next_step_ = never;
   int next_signal_ = SIGTERM;

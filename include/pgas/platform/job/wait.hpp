@@ -7,9 +7,9 @@
 #include <pgas/platform/job/service.hpp>
 #include <pgas/support/cores.hpp>
 #include <pgas/support/function_ref.hpp>
+#include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
 #include <utility>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -144,7 +144,7 @@ inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
 }
 
 inline void job::get(std::string_view key, bytes_out into) const {
-  std::vector<rank_t> none;
+  plain_list<rank_t> none;
   job_block::entry const* entry = nullptr;
   wait_for(
       *this, [&] { return (entry = find(key)) != nullptr; }, {.operation = "run"}, "start of the job",
@@ -166,9 +166,9 @@ inline void job::fence() const {
       *this, [&] { return block().arrived.load(std::memory_order_acquire) >= all; }, {.operation = "run"},
       "start or end of the job",
       [&] {
-        std::vector<rank_t> others;
+        plain_list<rank_t> others;
         for (rank_t rank = 0; rank < size(); ++rank) {
-          if (rank != rank_) others.push_back(rank);
+          if (rank != rank_) others.add(rank);
         }
         return others;
       },

@@ -93,7 +93,7 @@ concept channel_backend = backend<B> && requires(B& b, typename B::handle handle
   { b.attach_channel(handle, label) } -> std::same_as<typename B::channel_type>;
 };
 
-/// The ranks of such a backend can work while they wait. `while_waiting(work)` returns a std::unique_ptr;
+/// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an owner of an object;
 /// while its object lives, each wait of this rank's thread calls work() between its looks. The work must not
 /// wait, and it may be called within a call of the library, so it looks whether it may go on. The wait throws
 /// what the work throws. The object is not destroyed by the work.

@@ -15,6 +15,7 @@
 #include <pgas/support/cores.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/plain_list.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/team.hpp>
 #include <span>
@@ -87,7 +88,7 @@ rank_t decide_ranks(rank_t asked) {
 
 /// Makes the team of all ranks by the bootstrap.
 template <class Backend, bootstrap Bootstrap>
-std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
+shared_owner<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   auto const words = team_state<Backend>::words(b.size());
   typename Backend::handle handle{};
   bytes_out const bytes = std::as_writable_bytes(std::span(&handle, 1));
@@ -101,8 +102,8 @@ std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   auto control = b.attach_control(handle, words, "team");
   boot.fence();  // all ranks have attached, so the words may be used
   using state = team_state<Backend>;
-  return std::shared_ptr<state>(
-      new state(b, std::move(control), std::shared_ptr<deferred_error>(new deferred_error)));
+  return shared_owner<state>(
+      new state(b, std::move(control), shared_owner<deferred_error>(new deferred_error)));
 }
 
 /// Writes what ranks in this process have printed. Throws errc::bad_file if the system refuses it, so that a

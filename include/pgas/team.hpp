@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/plain_list.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/collective_operations.hpp>
 #include <pgas/window/collective_starter.hpp>
@@ -54,7 +54,8 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   using protocols_type = Protocols;
 
   /// For run and split.
-  explicit team(std::shared_ptr<detail::team_state<Backend>> state) noexcept : state_(std::move(state)) {}
+  explicit team(detail::shared_owner<detail::team_state<Backend>> state) noexcept
+      : state_(std::move(state)) {}
 
   /// This rank's number in the team, 0 to size() - 1.
   [[nodiscard]] rank_t rank() const noexcept { return state_->backend.rank(); }
@@ -167,7 +168,9 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   void charge(std::uint64_t cycles) const { state_->backend.charge(cycles); }
 
   /// For windows and containers.
-  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
+  [[nodiscard]] detail::shared_owner<detail::team_state<Backend>> const& state() const noexcept {
+    return state_;
+  }
 
  private:
   std::optional<team> split_into(std::optional<int> color, int key) const {
@@ -206,7 +209,8 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     shake.conclude();
     if (!sub) return std::nullopt;
     using state = detail::team_state<Backend>;
-    return team(std::shared_ptr<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
+    return team(
+        detail::shared_owner<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
   }
 
   /// A value as a range whose type says that it has one element.
@@ -246,7 +250,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
                  detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
   }
 
-  std::shared_ptr<detail::team_state<Backend>> state_;
+  detail::shared_owner<detail::team_state<Backend>> state_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -5,6 +5,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
+#include <pgas/support/sole_owner.hpp>
 
 #include "control.hpp"
 #include "segment.hpp"
@@ -82,8 +83,10 @@ class backend {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<pgas::detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<pgas::detail::service>(job_.block(), nullptr, std::move(work));
+  [[nodiscard]] pgas::detail::sole_owner<pgas::detail::service> while_waiting(
+      std::function<void()> work) const {
+    return pgas::detail::sole_owner<pgas::detail::service>(
+        new pgas::detail::service(job_.block(), nullptr, std::move(work)));
   }
 
   void fail(std::string_view what) const noexcept { job_.fail(what); }

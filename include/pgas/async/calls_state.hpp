@@ -11,6 +11,7 @@
 #include <pgas/async/call_post.hpp>
 #include <pgas/async/call_request.hpp>
 #include <pgas/async/call_table.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -37,7 +38,7 @@ class calls_state final : public call_home {
 
   static constexpr control_words words() noexcept { return {.slots = 1, .cells = 0}; }
 
-  calls_state(std::shared_ptr<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
+  calls_state(shared_owner<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
       : team_(std::move(t)),
         control_(std::move(c)),
         post_(std::move(m), team_->backend, o, *this),
@@ -61,7 +62,7 @@ class calls_state final : public call_home {
   [[nodiscard]] rank_t rank() const noexcept { return team_->backend.rank(); }
   [[nodiscard]] rank_t size() const noexcept { return team_->backend.size(); }
   [[nodiscard]] rank_t world_rank() const { return team_->backend.world_rank(rank()); }
-  [[nodiscard]] std::shared_ptr<team_state<Backend>> const& team() const noexcept { return team_; }
+  [[nodiscard]] shared_owner<team_state<Backend>> const& team() const noexcept { return team_; }
   [[nodiscard]] auto const& post() const noexcept { return post_; }
   [[nodiscard]] bool is_in_function() const noexcept { return is_in_function_; }
 
@@ -373,7 +374,7 @@ class calls_state final : public call_home {
 
   static constexpr int first_looks_here = 100;
 
-  std::shared_ptr<team_state<Backend>> team_;
+  shared_owner<team_state<Backend>> team_;
   control_type control_;
   call_post<Backend, calls_state, Steps> post_;
   local_shared_ptr<bool> is_alive_;  ///< false when these calls are destroyed before others end

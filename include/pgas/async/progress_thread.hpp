@@ -13,6 +13,7 @@
 #include <pgas/platform/job/service.hpp>
 #include <pgas/support/expects.hpp>
 #include <pgas/support/replacing_file.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/team.hpp>
 #include <stop_token>
 #include <thread>
@@ -25,7 +26,7 @@ namespace detail {
 /// A second thread may serve for a rank of such a backend: the rank is no fiber and calls no MPI.
 template <class B>
 concept served_by_any_thread = working_backend<B> && !file_backend<B> && requires(B& b) {
-  { b.while_waiting(std::function<void()>{}) } -> std::same_as<std::unique_ptr<service>>;
+  { b.while_waiting(std::function<void()>{}) } -> std::same_as<sole_owner<service>>;
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/mpi/shared_file.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -127,8 +128,9 @@ class cluster {
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(end_->of_job().block(), nullptr, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::service>(
+        new detail::service(end_->of_job().block(), nullptr, std::move(work)));
   }
 
   void fail(std::string_view what) const noexcept { end_->of_job().fail(what); }

@@ -14,6 +14,7 @@
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -130,8 +131,9 @@ class loopback {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(agent_->of_job().block(), nullptr, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::service>(
+        new detail::service(agent_->of_job().block(), nullptr, std::move(work)));
   }
 
   void fail(std::string_view what) const noexcept { agent_->of_job().fail(what); }

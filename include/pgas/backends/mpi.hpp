@@ -14,6 +14,7 @@
 #include <pgas/platform/mpi/bootstrap.hpp>
 #include <pgas/platform/mpi/mailbox.hpp>
 #include <pgas/platform/mpi/shared_file.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 #include <vector>
 
@@ -115,7 +116,8 @@ class mpi {
   mpi sub_team(group members, rank_t rank) const {
     mpi sub = *this;
     sub.ranks_ = ranks_.sub_team(members, rank);
-    sub.team_ = member_->communicator_of(ranks_.to_world(members));
+    auto const in_job = ranks_.to_world(members);
+    sub.team_ = member_->communicator_of({in_job.begin(), in_job.end()});
     return sub;
   }
 
@@ -123,8 +125,9 @@ class mpi {
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(member_->of_job().block(), nullptr, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::service>(
+        new detail::service(member_->of_job().block(), nullptr, std::move(work)));
   }
 
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }

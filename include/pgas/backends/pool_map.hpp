@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <pgas/backends/pool_map/control.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
@@ -11,6 +10,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/launch.hpp>
 #include <pgas/platform/job/service.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -78,8 +78,8 @@ class basic_pool_map {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::service>(new detail::service(job_.block(), nullptr, std::move(work)));
   }
 
   void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }

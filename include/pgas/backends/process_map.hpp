@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
 #include <pgas/backends/process_map/control.hpp>
 #include <pgas/backends/process_map/mailbox.hpp>
 #include <pgas/backends/process_map/peer_memory.hpp>
@@ -14,6 +13,7 @@
 #include <pgas/platform/job/service.hpp>
 #include <pgas/platform/job/threads.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 #include <vector>
 
@@ -97,8 +97,8 @@ class basic_process_map {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::service>(new detail::service(job_.block(), nullptr, std::move(work)));
   }
 
   /// See reaching_backend. Threads offer no private memory: a rank that throws frees it while others may copy

@@ -17,6 +17,7 @@
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/sole_owner.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -148,8 +149,9 @@ class scc {
   }
 
   /// See working_backend. Each store of another core to a control word calls the work, and takes its time.
-  [[nodiscard]] std::unique_ptr<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::scc::chip::work>(chip_, job_.rank(), std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::scc::chip::work>(
+        new detail::scc::chip::work(chip_, job_.rank(), std::move(work)));
   }
   /// Interrupts from and to the cores of these ranks.
   [[nodiscard]] pgas::scc::interrupts interrupts() const { return {chip_, ranks_}; }

@@ -13,6 +13,7 @@
 #include <pgas/backends/simulated/work.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/support/sole_owner.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
 
@@ -135,8 +136,9 @@ class simulated {
   }
 
   /// See working_backend. Each change of one of this rank's words calls the work, which takes its time.
-  [[nodiscard]] std::unique_ptr<detail::simulated::work> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::simulated::work>(machine_, self_, std::move(work));
+  [[nodiscard]] detail::sole_owner<detail::simulated::work> while_waiting(std::function<void()> work) const {
+    return detail::sole_owner<detail::simulated::work>(
+        new detail::simulated::work(machine_, self_, std::move(work)));
   }
 
   /// The rank's virtual clock.

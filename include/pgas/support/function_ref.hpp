@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
 #include <pgas/support/expects.hpp>
 #include <type_traits>
 
@@ -18,8 +17,7 @@ class function_ref<Result(Arguments...)> {
   template <class Callable>
     requires(!std::is_same_v<std::remove_const_t<Callable>, function_ref>)
   function_ref(Callable& callable) noexcept
-      : object_(const_cast<void*>(static_cast<void const*>(std::addressof(callable)))),
-        call_(&call_on<Callable>) {}
+      : object_(const_cast<void*>(static_cast<void const*>(&callable))), call_(&call_on<Callable>) {}
 
   Result operator()(Arguments... arguments) const {
     return call_(object_, static_cast<Arguments>(arguments)...);

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <pgas/concepts/rooted_control.hpp>
 #include <pgas/platform/words/collective_call.hpp>
 #include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/handshake.hpp>
 #include <type_traits>
@@ -35,16 +35,10 @@ struct kept_collective : started_collective {
   Begin begin_in;
 };
 
-/// Keeps a started collective of this type until the last of its owners forgets it. A pointer to a function
-/// destroys it, so all types share one std::shared_ptr. With std::make_shared the compiler would instantiate
-/// thirty functions for each algorithm, operation and type of elements.
+/// Keeps a started collective of this type until the last of its owners forgets it.
 template <class Kept, class Algorithm, class Medium, class Begin>
-std::shared_ptr<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
-  void (*const destroy)(started_collective*) = [](started_collective* base) {
-    delete static_cast<Kept*>(base);
-  };
-  started_collective* const made = new Kept(algorithm, medium, std::forward<Begin>(begin));
-  return {made, destroy};
+shared_owner<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
+  return shared_owner<started_collective>(new Kept(algorithm, medium, std::forward<Begin>(begin)));
 }
 
 /// Makes the memory of the media. Collective.
@@ -66,17 +60,17 @@ void make_collective_memory(State& state, collective_medium kind) {
         [&] { return state.backend.reserve_control(words); },
         [&](handle_type handle) { return state.backend.attach_control(handle, words, "team's buffers"); });
     shake.conclude();
-    return state.operations.lie_on(std::move(*made), std::move(*flags));
+    return state.operations.lie_on(std::move(made), std::move(flags));
   }
   shake.conclude();
-  state.operations.lie_on(kind, std::move(*made));
+  state.operations.lie_on(kind, std::move(made));
   state.operations.find_reach(kind, state.collectives, "collectives");
 }
 
 /// Carries out a collective that may need the memory of its medium, and makes that memory.
 template <class Result, class State, class Algorithm, class Begin>
-Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name operation,
-                           Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts,
+Result carry_out_in_memory(shared_owner<State> const& state, collective_name operation, Algorithm algorithm,
+                           std::size_t bytes, Begin begin, call_facts const& facts,
                            collective_call const& call) {
   constexpr collective_medium kind = Algorithm::stands_on;
   auto& operations = state->operations;
@@ -95,7 +89,7 @@ Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name 
     if constexpr (requires { typename Algorithm::in_notes; }) {
       if (in_notes && operations.takes_notes(medium)) {
         if (operations.start_in_notes(operation.text(), call, [&](auto how) { return begin(how, medium); }))
-          return Result(nullptr, nullptr);
+          return Result({}, {});
         auto written = keep_collective<kept_type>(algorithm, medium, std::move(begin));
         written->read = [](started_collective& base, typename Algorithm::in_notes how) {
           auto& kept = static_cast<kept_type&>(base);
@@ -138,8 +132,8 @@ inline constexpr bool is_all_in_notes = [] {
 /// `bytes` are those of this rank's elements as far as all ranks know them. `FixedBytes` are the same if the
 /// compiler knows them too, else 0: for a short value it then compiles the notes and no steps.
 template <class Result, std::size_t FixedBytes, class State, class Algorithm, class Begin>
-Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
-                            Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
+Result carry_out_collective(shared_owner<State> const& state, collective_name operation, Algorithm algorithm,
+                            std::size_t bytes, Begin begin, call_facts const& facts) {
   constexpr collective_medium kind = Algorithm::stands_on;
   using medium_type = std::remove_reference_t<decltype(state->operations.template medium<kind>())>;
   collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/window/started_collective.hpp>
 #include <utility>
 
@@ -19,25 +19,25 @@ class collective_queue {
     while (!empty()) pop();
   }
 
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return !first_; }
   /// Returns whether there is one and no other.
-  [[nodiscard]] bool has_one() const noexcept { return first_ != nullptr && first_->next == nullptr; }
+  [[nodiscard]] bool has_one() const noexcept { return first_ && !first_->next; }
   [[nodiscard]] started_collective& front() const noexcept { return *first_; }
 
-  void push(std::shared_ptr<started_collective> one) noexcept {
+  void push(shared_owner<started_collective> one) noexcept {
     started_collective* const added = one.get();
     (empty() ? first_ : last_->next) = std::move(one);
     last_ = added;
   }
   /// Takes the first one out.
-  std::shared_ptr<started_collective> pop() noexcept {
+  shared_owner<started_collective> pop() noexcept {
     auto gone = std::move(first_);
     first_ = std::move(gone->next);
     return gone;
   }
 
  private:
-  std::shared_ptr<started_collective> first_;
+  shared_owner<started_collective> first_;
   started_collective* last_ = nullptr;  ///< the last one, unless the queue is empty
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <utility>
 
@@ -16,7 +16,8 @@ template <class State>
 class collective_request {
  public:
   /// Made by the functions of `team.start()`. Both are null of one that has ended already.
-  collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
+  collective_request(detail::shared_owner<State> team,
+                     detail::shared_owner<detail::started_collective> one) noexcept
       : team_(std::move(team)), one_(std::move(one)) {}
 
   /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
@@ -38,8 +39,8 @@ class collective_request {
     if (one_->error) std::rethrow_exception(std::exchange(one_->error, nullptr));
   }
 
-  std::shared_ptr<State> team_;
-  std::shared_ptr<detail::started_collective> one_;
+  detail::shared_owner<State> team_;
+  detail::shared_owner<detail::started_collective> one_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

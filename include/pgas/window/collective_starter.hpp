@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/window/collective_operations.hpp>
 #include <utility>
 
@@ -12,13 +12,15 @@ template <class Backend>
 class collective_starter : public collective_operations<collective_starter<Backend>, Backend, true> {
  public:
   /// Made by `team.start()`.
-  explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
+  explicit collective_starter(detail::shared_owner<detail::team_state<Backend>> state) noexcept
       : state_(std::move(state)) {}
   /// The team's, for the library.
-  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
+  [[nodiscard]] detail::shared_owner<detail::team_state<Backend>> const& state() const noexcept {
+    return state_;
+  }
 
  private:
-  std::shared_ptr<detail::team_state<Backend>> state_;
+  detail::shared_owner<detail::team_state<Backend>> state_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

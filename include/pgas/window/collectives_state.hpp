@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/collective.hpp>
@@ -14,6 +13,8 @@
 #include <pgas/platform/exchange/patience.hpp>
 #include <pgas/platform/exchange/shelf.hpp>
 #include <pgas/platform/exchange/steps.hpp>
+#include <pgas/support/shared_owner.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/window/collective_queue.hpp>
 #include <pgas/window/started_collective.hpp>
 #include <string_view>
@@ -94,7 +95,9 @@ class collectives_state {
   }
 
   /// Returns whether the media of this kind have their memory, and how many bytes of each rank they need.
-  [[nodiscard]] bool has_memory(collective_medium kind) const noexcept { return memory(kind).has_value(); }
+  [[nodiscard]] bool has_memory(collective_medium kind) const noexcept {
+    return static_cast<bool>(memory(kind));
+  }
   /// Returns whether a collective with pieces of up to this length needs that memory.
   [[nodiscard]] bool needs_memory(collective_medium kind, std::size_t longest) {
     if constexpr (has_boards) {
@@ -117,22 +120,22 @@ class collectives_state {
   }
   /// The flags of buffers, which are made with their memory.
   [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
-  void lie_on(collective_medium kind, segment_type memory) {
+  void lie_on(collective_medium kind, sole_owner<segment_type> memory) {
     if (lies_on_nodes(kind) || kind == collective_medium::boards) {
-      board_memory_.emplace(std::move(memory));
+      board_memory_ = std::move(memory);
       if constexpr (has_boards) board_.lie_on(*board_memory_);
       if constexpr (has_nodes) by_nodes().lie_on(*board_memory_);
     } else {
-      link_memory_.emplace(std::move(memory));
+      link_memory_ = std::move(memory);
       links_.lie_on(*link_memory_);
       shelf_.lie_on(*link_memory_);
     }
   }
 
   /// The same for buffers, whose flags are words of their own.
-  void lie_on(segment_type memory, control_type flags) {
-    buffer_memory_.emplace(std::move(memory));
-    flags_.emplace(std::move(flags));
+  void lie_on(sole_owner<segment_type> memory, sole_owner<control_type> flags) {
+    buffer_memory_ = std::move(memory);
+    flags_ = std::move(flags);
     buffers_.lie_on(*buffer_memory_, *flags_);
   }
   /// Finds out how ranks reach each other's memory, once the media of this kind have theirs. Collective, by
@@ -192,9 +195,9 @@ class collectives_state {
     return is_over;
   }
   /// Queues one that is begun and not over.
-  void queue(std::shared_ptr<started_collective> one) { queue_.push(std::move(one)); }
+  void queue(shared_owner<started_collective> one) { queue_.push(std::move(one)); }
   /// Queues a collective, and carries it out as far as that goes without waiting.
-  void start(std::shared_ptr<started_collective> one) {
+  void start(shared_owner<started_collective> one) {
     rethrow();
     queue_.push(std::move(one));
     advance();
@@ -245,7 +248,7 @@ class collectives_state {
   using shelf_type = shelf<control_type, segment_type>;
   using buffers_type = message_buffers<control_type, segment_type>;
 
-  [[nodiscard]] std::optional<segment_type> const& memory(collective_medium kind) const noexcept {
+  [[nodiscard]] sole_owner<segment_type> const& memory(collective_medium kind) const noexcept {
     if (kind == collective_medium::buffers) return buffer_memory_;
     return lies_on_nodes(kind) || kind == collective_medium::boards ? board_memory_ : link_memory_;
   }
@@ -379,10 +382,10 @@ class collectives_state {
   board_type board_;
   buffers_type buffers_;
   std::conditional_t<has_nodes, std::optional<node_media_type>, no_nodes> by_nodes_;
-  std::optional<segment_type> link_memory_;
-  std::optional<segment_type> board_memory_;
-  std::optional<segment_type> buffer_memory_;
-  std::optional<control_type> flags_;
+  sole_owner<segment_type> link_memory_;
+  sole_owner<segment_type> board_memory_;
+  sole_owner<segment_type> buffer_memory_;
+  sole_owner<control_type> flags_;
   collective_queue queue_;
   bool is_at_work_ = false;
   std::exception_ptr last_error_;              ///< of a collective that has thrown

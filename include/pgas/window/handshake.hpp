@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <pgas/support/copy_text.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/window/team_state.hpp>
@@ -106,16 +106,6 @@ class handshake {
     handle_type handle;
   };
 
-  /// Calls step(), and keeps the reason if it fails.
-  template <class Step>
-  auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {
-    try {
-      return step();
-    } catch (...) {
-      keep_reason();
-    }
-    return std::nullopt;
-  }
   /// Keeps the reason that the current exception gives, or throws it again if it is of another kind.
   [[gnu::cold, gnu::noinline]] void keep_reason() {
     try {
@@ -133,13 +123,24 @@ class handshake {
   template <class Reserve>
   reservation reserve_if(bool leads, Reserve&& reserve) {
     if (!leads || refused_ != errc{}) return {};
-    auto const made = attempt(reserve);
-    return made ? reservation{true, *made} : reservation{};
+    try {
+      return {true, reserve()};
+    } catch (...) {
+      keep_reason();
+    }
+    return {};
   }
   template <class Attach>
   auto attach_to(reservation const& made, Attach&& attach) {
-    auto const step = [&] { return attach(made.handle); };
-    return made.is_there ? attempt(step) : decltype(attempt(step)){};
+    using result = std::remove_cvref_t<decltype(attach(made.handle))>;
+    sole_owner<result> attached;
+    if (!made.is_there) return attached;
+    try {
+      attached.reset(new result(attach(made.handle)));
+    } catch (...) {
+      keep_reason();
+    }
+    return attached;
   }
 
   team_state<Backend>* team_;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <exception>
-#include <memory>
 #include <pgas/platform/exchange/notes.hpp>
 #include <pgas/platform/exchange/steps.hpp>
 #include <pgas/platform/words/collective_call.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -21,7 +21,7 @@ struct started_collective {
   steps run;  ///< none before it begins, and after it has ended
   std::exception_ptr error;
   bool is_done = false;
-  std::shared_ptr<started_collective> next;  ///< in the queue of its team
+  shared_owner<started_collective> next;  ///< in the queue of its team
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

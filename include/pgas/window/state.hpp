@@ -7,6 +7,7 @@
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/platform/mail/mailed_control.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/window/element_lock.hpp>
@@ -79,7 +80,7 @@ struct window_state : use_count {
            (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
   }
 
-  window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
+  window_state(shared_owner<team_state<Backend>> t, segment_type s, control_type c, std::string l)
       : team(std::move(t)),
         segment(std::move(s)),
         control(std::move(c)),
@@ -150,7 +151,7 @@ struct window_state : use_count {
     if constexpr (abandoned_segment<segment_type>) segment.abandon();
   }
 
-  std::shared_ptr<team_state<Backend>> team;
+  shared_owner<team_state<Backend>> team;
   segment_type segment;
   control_type control;
   std::string label;

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/support/plain_list.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/window/collectives_state.hpp>
 #include <pgas/window/default_protocols.hpp>
 #include <pgas/window/open_accesses.hpp>
@@ -71,7 +71,7 @@ template <class Backend>
 struct team_state {
   using control_type = typename Backend::control_type;
 
-  team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e)
+  team_state(Backend b, control_type c, shared_owner<deferred_error> e)
       : backend(std::move(b)),
         control(std::move(c)),
         collectives(backend, control),
@@ -93,7 +93,7 @@ struct team_state {
   control_type control;
   slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
   operations_type operations;
-  std::shared_ptr<deferred_error> deferred;
+  shared_owner<deferred_error> deferred;
   int windows = 0;  ///< the number of the next window, the same on every rank
 };
 

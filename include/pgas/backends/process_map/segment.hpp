@@ -9,6 +9,7 @@
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/native_element.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -37,7 +38,7 @@ class mapped_segment {
     if (has_own_pages(stride_) && part_bytes(rank()) != 0)
       extent.populate(own - skew, in_pages(skew + part_bytes(rank())));
     extent.show_in_core(own, part_bytes(rank()));
-    memory_ = std::shared_ptr<void const>(new held_extent(std::move(extent)));
+    memory_ = shared_owner<held_extent>(new held_extent(std::move(extent))).keeper();
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
   /// `memory` keeps it mapped.

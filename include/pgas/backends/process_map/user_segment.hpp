@@ -10,6 +10,7 @@
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
 #include <pgas/support/plain_list.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <string>
 
@@ -53,12 +54,12 @@ class user_segment {
         job_(std::move(j)),
         own_(own),
         ranks_are_threads_(ranks_are_threads),
-        probe_(1) {
-    probe_[0] = reinterpret_cast<std::uintptr_t>(probe_.begin()) ^
-                static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    ::new (table_.local().data()) entry{
-        ::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())), own_.size(),
-        static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(probe_.begin())), probe_[0]};
+        probe_(new std::uint64_t) {
+    auto const place = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&*probe_));
+    *probe_ = place ^ static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    ::new (table_.local().data())
+        entry{::getpid(), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(own_.data())),
+              own_.size(), place, *probe_};
     if (!ranks_are_threads_) process_memory::admit_job();
   }
 
@@ -238,7 +239,7 @@ class user_segment {
   job job_;
   bytes_out own_;
   bool ranks_are_threads_;
-  plain_list<std::uint64_t> probe_;       ///< for peers' probes: in this process alone, never in a mapping
+  sole_owner<std::uint64_t> probe_;       ///< for peers' probes: in this process alone, never in a mapping
   std::optional<mapped_segment> copies_;  ///< peers access these if they cannot access the memory
   plain_list<std::byte> seen_;            ///< the last state on which the own part and its copy agreed
 };

@@ -16,6 +16,7 @@
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/durations.hpp>
 #include <pgas/support/plain_list.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <span>
 #include <type_traits>
@@ -95,8 +96,8 @@ class board {
     requires reaching_backend<Backend>
   {
     backend_->admit_peers();
-    plain_list<trial> memory(1);
-    trial& secret = *memory.begin();
+    sole_owner<trial> const owned(new trial{});
+    trial& secret = *owned;
     secret.value = reinterpret_cast<std::uintptr_t>(&secret) ^
                    static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());
     secret.place = backend_->place_of(std::as_bytes(std::span(&secret.value, 1)));

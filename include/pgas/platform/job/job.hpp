@@ -10,7 +10,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/concepts/control.hpp>
@@ -21,6 +20,7 @@
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -72,7 +72,7 @@ class job {
   /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
   /// descriptor since. No other process may join as the same rank while this one runs.
   [[gnu::cold, nodiscard]] static job attach(int fd, rank_t rank) {
-    static std::shared_ptr<job_memory> joined_before;
+    static shared_owner<job_memory> joined_before;
     struct ::stat info {};
     bool const is_job = ::fstat(fd, &info) == 0 &&
                         static_cast<std::uint64_t>(info.st_size) >= job_memory::block_bytes() &&
@@ -87,7 +87,7 @@ class job {
     }
     job joined(joined_before, rank);
     if (joined.block().version.load() != job_block::layout || rank < 0 || rank >= joined.size()) {
-      joined_before.reset();
+      joined_before = {};
       throw_error(errc::mismatch, rank, "attach",
                   "launcher and program were built from different versions of pgas; build both from one");
     }
@@ -379,9 +379,9 @@ class job {
                  " runs; start programs from a rank without the variable PGAS_JOB_FD"});
   }
 
-  job(std::shared_ptr<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}
+  job(shared_owner<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}
 
-  std::shared_ptr<job_memory> memory_;
+  shared_owner<job_memory> memory_;
   rank_t rank_;
   wait_policy waits_ = wait_policy_from_environment();
   bool shares_cores_ = block().ranks > block().cores;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/support/plain_list.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
-#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -15,11 +15,8 @@ class team_ranks {
 
   /// The sub-team of `members`, which are numbers in this team. This rank has number `self` in the sub-team.
   [[nodiscard]] team_ranks sub_team(group members, rank_t self) const {
-    std::vector<rank_t> world;
-    world.reserve(members.size());
-    for (rank_t member : members) world.push_back(to_world(member));
     team_ranks sub(self, static_cast<rank_t>(members.size()));
-    sub.world_.reset(new std::vector<rank_t>(std::move(world)));
+    sub.world_ = shared_owner<plain_list<rank_t>>(new plain_list<rank_t>(to_world(members)));
     return sub;
   }
 
@@ -28,8 +25,8 @@ class team_ranks {
   [[nodiscard]] rank_t to_world(rank_t rank) const noexcept {
     return world_ ? (*world_)[static_cast<std::size_t>(rank)] : rank;
   }
-  [[nodiscard]] std::vector<rank_t> to_world(group ranks) const {
-    std::vector<rank_t> world(ranks.size());
+  [[nodiscard]] plain_list<rank_t> to_world(group ranks) const {
+    plain_list<rank_t> world(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) world[i] = to_world(ranks[i]);
     return world;
   }
@@ -37,7 +34,7 @@ class team_ranks {
  private:
   rank_t self_;
   rank_t size_;
-  std::shared_ptr<std::vector<rank_t> const> world_;
+  shared_owner<plain_list<rank_t>> world_;
 };
 
 /// Runs one rank's main and records its end in the job; returns true if main returned.

@@ -311,6 +311,46 @@ TEST_CASE("stencil: in three dimensions, two fields in one sweep equal two sweep
       [](auto& team) { check_two_fields<space>(team, 900, 5, tiled<block, block, block>{}); }, {1, 2, 6});
 }
 
+TEST_CASE("stencil: wide registers give each cell the value that the loop of a program gives it") {
+  everywhere<std::tuple<process_model>>(
+      [](auto& team) {
+        auto const rule = tiled<block, block, block>{};
+        halos<3> const around{halo{.width = 1, .edges = edge::periodic}};
+        auto const weigh = [](auto const... u) {
+          double sum = 0;
+          ((sum = 0.3 * u - sum / 7), ...);
+          return sum;
+        };
+        for (std::size_t const cols : {1U, 3U, 4U, 7U, 33U}) {
+          auto const make = [&] { return make_array<double>(team, {5, 4, cols}, rule, around); };
+          auto const from = make();
+          for_each_index(from, [](auto const& at, double& cell) {
+            cell = 1 / (1.1 + static_cast<double>(at[0] * 97 + at[1] * 31 + at[2]));
+          });
+          auto const once = make();
+          auto const again = make();
+          auto const both = make();
+          team.barrier();
+          space::apply(from, once, weigh);
+          space::apply(std::tie(from), std::tie(both),
+                       [&](auto const& u) { return std::tuple{std::apply(weigh, u)}; });
+          auto const in = stage(from, read_only);
+          auto const expected = stage(again, write_only);
+          space::sweep(in.view(), expected.view(), own_cells(from), weigh);
+          auto const check = [&](auto const& array) {
+            auto const out = stage(array, read_only);
+            auto const counts = own_cells(from).counts();
+            for (std::size_t i = 0; i < counts[0]; ++i)
+              for (std::size_t j = 0; j < counts[1]; ++j)
+                for (std::size_t k = 0; k < counts[2]; ++k) REQUIRE(out(i, j, k) == expected(i, j, k));
+          };
+          check(once);
+          check(both);
+        }
+      },
+      {1, 2, 4});
+}
+
 TEST_CASE("stencil: fields that do not fit together are refused with the reason") {
   everywhere<std::tuple<process_model>>(
       [](auto& team) {

@@ -128,10 +128,11 @@ class stencil : public stencil_sweep<Offsets...> {
     auto const inner = inner_cells(std::get<0>(from), before, after);
     auto pending = std::apply([](auto const&... field) { return begin_exchange(field...); }, from);
     with_staged(to, write_only, [&](auto const& out) {
-      with_staged(from, read_own, [&](auto const& in) { sweep(in, out, inner, kernel); });
+      with_staged(from, read_own, [&](auto const& in) { loops::sweep_widely(in, out, inner, kernel); });
       pending.finish();
       with_staged(from, read_only, [&](auto const& in) {
-        for_each_around(cells, inner, [&](part_box_type const& around) { sweep(in, out, around, kernel); });
+        for_each_around(cells, inner,
+                        [&](part_box_type const& around) { loops::sweep_widely(in, out, around, kernel); });
       });
     });
   }
@@ -161,7 +162,7 @@ class stencil : public stencil_sweep<Offsets...> {
       }
       auto const in = stage(now, read_only);
       auto const out = stage(next, read_write);
-      sweep(in.view(), out.view(), cells_before(now, left), kernel);
+      loops::sweep_widely(in.view(), out.view(), cells_before(now, left), kernel);
     }
   }
 
@@ -174,12 +175,13 @@ class stencil : public stencil_sweep<Offsets...> {
     auto const out = stage(to, mode);
     {
       auto const in = stage(from, read_own);  // ghost cells are arriving
-      sweep(in.view(), out.view(), inner, kernel);
+      loops::sweep_widely(in.view(), out.view(), inner, kernel);
     }
     pending.finish();
     auto const in = stage(from, read_only);
-    for_each_around(cells, inner,
-                    [&](part_box_type const& around) { sweep(in.view(), out.view(), around, kernel); });
+    for_each_around(cells, inner, [&](part_box_type const& around) {
+      loops::sweep_widely(in.view(), out.view(), around, kernel);
+    });
   }
 
   /// Calls use(tuple of views) with all fields staged.

@@ -27,6 +27,51 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   /// are plain memory of one shape, as stage gives it, or views of it; they must be different memory. Local.
   template <class From, class To, class Kernel>
   static void sweep(From const& from, To const& to, part_box_type const& cells, Kernel kernel) {
+    sweep_here(from, to, cells, kernel);
+  }
+
+  /// Stores the values of a kernel of several fields for each of these cells of all `to`, from the cell's
+  /// neighbours in all `from`. All must be different memory of one shape. Local. Otherwise like sweep of one
+  /// field.
+  template <class... From, class... To, class Kernel>
+  static void sweep(std::tuple<From...> const& from, std::tuple<To...> const& to, part_box_type const& cells,
+                    Kernel kernel) {
+    sweep_here(from, to, cells, kernel);
+  }
+
+ protected:
+  /// Like sweep of one field, or of several, by registers of 32 bytes if this processor has them.
+  /// Results are the same, since no operation is fused. Costs a call.
+  template <class From, class To, class Kernel>
+  static void sweep_widely(From const& from, To const& to, part_box_type const& cells, Kernel const& kernel) {
+#if defined(__x86_64__) && !defined(__AVX2__)
+    if (__builtin_cpu_supports("avx2")) return sweep_in_32(from, to, cells, kernel);
+#endif
+    sweep_in_default(from, to, cells, kernel);
+  }
+
+ private:
+  using pitches_type = std::array<std::ptrdiff_t, dimensions>;
+
+#if defined(__x86_64__) && !defined(__AVX2__)
+  /// By registers of 32 bytes.
+  template <class From, class To, class Kernel>
+  [[gnu::noinline, gnu::target("avx2")]] static void sweep_in_32(From const& from, To const& to,
+                                                                 part_box_type const& cells,
+                                                                 Kernel const& kernel) {
+    sweep_here(from, to, cells, kernel);
+  }
+#endif
+  /// By the registers for which the program is compiled.
+  template <class From, class To, class Kernel>
+  [[gnu::noinline]] static void sweep_in_default(From const& from, To const& to, part_box_type const& cells,
+                                                 Kernel const& kernel) {
+    sweep_here(from, to, cells, kernel);
+  }
+
+  template <class From, class To, class Kernel>
+  [[gnu::always_inline]] static inline void sweep_here(From const& from, To const& to,
+                                                       part_box_type const& cells, Kernel const& kernel) {
     static_assert(
         !std::is_pointer_v<Kernel>,
         "stencil: pass a lambda or a function object; a function pointer is called for each cell, which "
@@ -37,26 +82,25 @@ class stencil_sweep : public stencil_reach<Offsets...> {
     auto const out = detail::memory_of<dimensions>(to);
     sweep_from<0>(in.at(cells.first), in.pitches, out.at(cells.first), out.pitches, cells.counts(), kernel);
   }
-
-  /// Stores the values of a kernel of several fields for each of these cells of all `to`, from the cell's
-  /// neighbours in all `from`. All must be different memory of one shape. Local. Otherwise like sweep of one
-  /// field.
   template <class... From, class... To, class Kernel>
-  static void sweep(std::tuple<From...> const& from, std::tuple<To...> const& to, part_box_type const& cells,
-                    Kernel kernel) {
-    if (cells.empty()) return;
-    [&]<std::size_t... f, std::size_t... t>(std::index_sequence<f...>, std::index_sequence<t...>) {
-      auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
-      auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
-      results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::template sweep_from<0>(
-          std::index_sequence<t...>{}, std::index_sequence<f...>{}, cells.counts(), kernel,
-          {std::get<t>(out).pitches...}, {std::get<f>(in).pitches...}, std::get<t>(out).at(cells.first)...,
-          std::get<f>(in).at(cells.first)...);
-    }(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{});
+  [[gnu::always_inline]] static inline void sweep_here(std::tuple<From...> const& from,
+                                                       std::tuple<To...> const& to,
+                                                       part_box_type const& cells, Kernel const& kernel) {
+    sweep_fields(std::index_sequence_for<From...>{}, std::index_sequence_for<To...>{}, from, to, cells,
+                 kernel);
   }
-
- private:
-  using pitches_type = std::array<std::ptrdiff_t, dimensions>;
+  template <std::size_t... f, std::size_t... t, class From, class To, class Kernel>
+  [[gnu::always_inline]] static inline void sweep_fields(std::index_sequence<f...> sources,
+                                                         std::index_sequence<t...> fields, From const& from,
+                                                         To const& to, part_box_type const& cells,
+                                                         Kernel const& kernel) {
+    if (cells.empty()) return;
+    auto const in = std::tuple(detail::memory_of<dimensions>(std::get<f>(from))...);
+    auto const out = std::tuple(detail::memory_of<dimensions>(std::get<t>(to))...);
+    results<std::remove_reference_t<decltype(*std::get<t>(out).first)>...>::template sweep_from<0>(
+        fields, sources, cells.counts(), kernel, {std::get<t>(out).pitches...}, {std::get<f>(in).pitches...},
+        std::get<t>(out).at(cells.first)..., std::get<f>(in).at(cells.first)...);
+  }
 
   /// The elements from a cell to its neighbour, a constant where the neighbour is in the same row: a compiler
   /// then loads one memory for neighbours of several cells.

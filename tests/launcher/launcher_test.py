@@ -505,7 +505,8 @@ def a_rank_killed_from_outside():
 
 def nothing_in_shared_memory():
     def ours():
-        return {name for name in os.listdir("/dev/shm") if "pgas" in name}
+        # Another test's Open MPI names its files after the host, whatever that is called.
+        return {name for name in os.listdir("/dev/shm") if "pgas" in name and not name.startswith("vader_segment.")}
 
     before = ours()
     job = Job(["-n", "3", OPTIONS.pgas_probe, "pass"])

@@ -5,9 +5,10 @@
 hosts_test.py mpich|openmpi PGAS_RUN PROGRAM HEAT HEAT_ON_MPI PICTURE FFT3D_ON_MPI GUPS_ON_MPI
 HASH_TABLE_ON_MPI CG_ON_MPI
 
-A host is a network namespace with a name and an address of its own; a pair of veth devices joins the two. pgas-run
---hosts starts the ranks from host a. Its remote shell is this file, under the name ssh: it enters a namespace in place
-of a connection. Like ssh, it asks the host every ServerAliveInterval seconds whether it is there.
+A host is a network namespace with a name and an address of its own; a pair of veth devices joins the two. Each command
+on a host has a /dev/shm of its own, so tests that run beside this one do not see its files. pgas-run --hosts starts
+the ranks from host a. Its remote shell is this file, under the name ssh: it enters a namespace in place of a
+connection. Like ssh, it asks the host every ServerAliveInterval seconds whether it is there.
 """
 import collections
 import fcntl
@@ -56,8 +57,7 @@ def ssh(arguments):
             interval, most = (int(value), most) if name == 'ServerAliveInterval' else (interval, int(value))
     address, *command = arguments
     host = HOSTS[ADDRESSES.index(address)]
-    shell = subprocess.Popen(['ip', 'netns', 'exec', host, 'unshare', '--uts', 'sh', '-c',
-                              f'hostname {host}; {" ".join(command)}'])
+    shell = subprocess.Popen(on(host, 'unshare', '--uts', 'sh', '-c', f'hostname {host}; {" ".join(command)}'))
     missed = 0
     while missed < most:
         try:
@@ -74,6 +74,11 @@ def ssh(arguments):
             missed = 0
     print(f'Timeout, server {address} not responding.', file=sys.stderr)
     return 255
+
+
+def on(host, *command):
+    # `ip netns exec` has mounts of its own, so this /dev/shm is seen by the command alone, and ends with it.
+    return ['ip', 'netns', 'exec', host, 'sh', '-c', 'mount -t tmpfs none /dev/shm && exec "$@"', 'sh', *command]
 
 
 def answers(address, seconds):
@@ -206,8 +211,7 @@ class Job:
         own = ENVIRONMENT | {'TMPDIR': str(self.folder)}
         with open(self.output, 'wb') as output:
             self.launcher = subprocess.Popen(
-                ['ip', 'netns', 'exec', HOSTS[0], PGAS_RUN, '--hosts', ','.join(ADDRESSES), *words],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=own)
+                on(HOSTS[0], PGAS_RUN, '--hosts', ','.join(ADDRESSES), *words), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=own)
 
     def said(self):
         return self.output.read_text(errors='replace')

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <bit>
+#include <optional>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/support/algorithms.hpp>
-#include <variant>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -132,20 +132,22 @@ struct by_nodes {
    public:
     on(Control& control, control_words first) {
       if (control.leaders().size() == 1) {
-        chosen_.template emplace<1>(control, first);
+        on_a_node_.emplace(control, first);
       } else {
-        chosen_.template emplace<2>(control, first);
+        between_nodes_.emplace(control, first);
       }
     }
 
     template <boundary Boundary>
     void fence(Boundary& b, std::string_view operation) {
-      if (auto* const on_a_node = std::get_if<1>(&chosen_)) return on_a_node->fence(b, operation);
-      std::get_if<2>(&chosen_)->fence(b, operation);
+      if (on_a_node_) return on_a_node_->fence(b, operation);
+      between_nodes_->fence(b, operation);
     }
 
    private:
-    std::variant<std::monostate, typename Else::template on<Control>, node_first::on<Control>> chosen_;
+    // One of the two. A std::variant would bring a header that no other part needs.
+    std::optional<typename Else::template on<Control>> on_a_node_;
+    std::optional<node_first::on<Control>> between_nodes_;
   };
 };
 

@@ -4,6 +4,7 @@
 #include <fftw3.h>
 
 #include <complex>
+#include <memory>
 #include <span>
 
 #include "shapes.hpp"

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/sync/dissemination.hpp>

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>

@@ -4,6 +4,7 @@
 // predictors read streams of NAS benchmarks.
 #pragma once
 
+#include <memory>
 #include <pgas/backends/simulated.hpp>
 #include <pgas/containers/make_messenger.hpp>
 

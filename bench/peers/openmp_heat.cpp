@@ -3,6 +3,8 @@
 // core.
 #include <omp.h>
 
+#include <memory>
+
 #include "../stencil.hpp"
 
 namespace {

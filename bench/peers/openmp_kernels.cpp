@@ -3,6 +3,8 @@
 // own core. There is no gups: kernels.cpp itself has atomic operations on one table as its baseline.
 #include <omp.h>
 
+#include <memory>
+
 #include "../kernels.hpp"
 
 namespace {

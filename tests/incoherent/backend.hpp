@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/job/service.hpp>

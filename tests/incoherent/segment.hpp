@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/platform/job/ranks.hpp>
 
 #include "copies.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <pgas/access.hpp>
 #include <pgas/containers/counter.hpp>

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <pgas/backends/traced/chrome.hpp>
 #include <pgas/backends/traced/control.hpp>

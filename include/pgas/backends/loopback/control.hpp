@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <memory>
 #include <pgas/backends/loopback/held_memory.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <string>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <pgas/backends/loopback/held_memory.hpp>
 #include <pgas/backends/loopback/transfer.hpp>
 #include <pgas/platform/job/ranks.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <pgas/backends/scc/chip.hpp>
 #include <pgas/platform/words/check_word.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/backends/scc/chip.hpp>
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <pgas/backends/simulated/machine.hpp>
 #include <pgas/concepts/bootstrap.hpp>
 #include <string>

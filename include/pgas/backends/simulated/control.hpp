@@ -3,6 +3,7 @@
 
 #include <array>
 #include <concepts>
+#include <memory>
 #include <pgas/backends/simulated/machine.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/platform/words/check_word.hpp>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <pgas/backends/simulated/homes.hpp>
 #include <pgas/backends/simulated/message.hpp>
 #include <pgas/backends/simulated/pool.hpp>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <pgas/backends/simulated/machine.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/vocabulary/op.hpp>

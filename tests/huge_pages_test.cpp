@@ -112,7 +112,7 @@ TEST_CASE("long parts begin in the first small page of a huge page, apart from e
       shared_memory const memory(before + bytes);
       std::byte* const header = memory.data() + before;
       mapped_segment::write_header(header, sizes);
-      mapped_segment const parts(header, nullptr, pgas::detail::team_ranks(0, 3));
+      mapped_segment const parts(header, {}, pgas::detail::team_ranks(0, 3));
       for (pgas::rank_t rank = 0; rank < 3; ++rank) {
         CHECK(address(parts.part(rank)) % huge_page < page);
         std::byte const* const end = rank == 2 ? header + bytes : parts.part(rank + 1);

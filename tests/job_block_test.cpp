@@ -137,7 +137,7 @@ TEST_CASE("the last of shared owners destroys the object as the type that was ma
   int destroyed = 0;
   pgas::detail::shared_owner<counted> first(new noted(3, destroyed));
   auto second = first;
-  auto const memory = first.keeper();
+  auto const memory = first.as_keeper();
   CHECK(first == second);
   first = {};
   CHECK(!first);

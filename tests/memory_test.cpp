@@ -11,6 +11,7 @@
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
+#include <pgas/support/shared_owner.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/biased.hpp>
 #include <pgas/sync/central_counter.hpp>
@@ -38,13 +39,14 @@ namespace {
 
 std::size_t in_use = 0;  ///< bytes
 std::size_t at_most = 0;
+bool refuses = false;  ///< whether there is no more memory
 
 constexpr std::size_t header = alignof(std::max_align_t);  // before each allocation: its size
 
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  auto* const memory = static_cast<std::size_t*>(std::malloc(bytes + header));
+  auto* const memory = refuses ? nullptr : static_cast<std::size_t*>(std::malloc(bytes + header));
   if (memory == nullptr) throw std::bad_alloc();
   *memory = bytes;
   in_use += bytes;
@@ -182,4 +184,28 @@ TEST_CASE("memory: a window stores in a byte for each rank whether it has locked
     auto const used = memory_of([&] { return pgas::detail::rank_set(ranks); });
     CHECK(used.kept == static_cast<std::size_t>(ranks));
   });
+}
+
+TEST_CASE("memory: a shared owner destroys its object if there is no memory for the number of owners") {
+  struct noted {
+    explicit noted(int& count) : destroyed(&count) {}
+    noted(noted const&) = delete;
+    noted& operator=(noted const&) = delete;
+    ~noted() { ++*destroyed; }
+    int* destroyed;
+  };
+  int destroyed = 0;
+  std::size_t const before = in_use;
+  auto* const made = new noted(destroyed);
+  refuses = true;
+  bool refused = false;
+  try {
+    pgas::detail::shared_owner<noted> const owner(made);
+  } catch (std::bad_alloc const&) {
+    refused = true;
+  }
+  refuses = false;
+  CHECK(refused);
+  CHECK(destroyed == 1);
+  CHECK(in_use == before);
 }

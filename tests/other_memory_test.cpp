@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/pgas.hpp>
+#include <pgas/support/keeper.hpp>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -33,16 +33,16 @@ class other_memory : public pgas::backends::process_map {
   /// Takes the next bytes of the mapping. It never reuses them: the job is short.
   [[nodiscard]] handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::uint64_t const wanted = (segment_type::bytes_for(sizes) + page - 1) / page * page;
-    std::uint64_t const taken = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_.get()))
+    std::uint64_t const taken = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(first()))
                                     .fetch_add(wanted, std::memory_order_relaxed);
     if (wanted > bytes || page + taken > bytes - wanted) {
       throw pgas::error(pgas::errc::no_space, rank(), "reserve", "the mapping has no room for so many bytes");
     }
-    segment_type::write_header(memory_.get() + page + taken, sizes);
+    segment_type::write_header(first() + page + taken, sizes);
     return page + taken;
   }
   [[nodiscard]] segment_type attach_segment(handle offset, std::size_t) const {
-    return {memory_.get() + offset, memory_, ranks()};
+    return {first() + offset, memory_, ranks()};
   }
   [[nodiscard]] other_memory sub_team(pgas::group members, pgas::rank_t rank) const {
     return {process_map::sub_team(members, rank), memory_};
@@ -52,17 +52,21 @@ class other_memory : public pgas::backends::process_map {
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t bytes = std::uint64_t{1} << 30U;
 
-  other_memory(process_map inner, std::shared_ptr<std::byte> memory)
+  other_memory(process_map inner, pgas::detail::keeper memory)
       : process_map(std::move(inner)), memory_(std::move(memory)) {}
 
-  static std::shared_ptr<std::byte> map() {
+  static pgas::detail::keeper map() {
     void* const at =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw pgas::error(pgas::errc::no_space, -1, "run", "the mapping was refused");
-    return {static_cast<std::byte*>(at), [](std::byte* first) { ::munmap(first, bytes); }};
+    return {at, unmap};
+  }
+  static void unmap(void const* memory) noexcept { ::munmap(const_cast<void*>(memory), bytes); }
+  [[nodiscard]] std::byte* first() const noexcept {
+    return static_cast<std::byte*>(const_cast<void*>(memory_.object()));
   }
 
-  std::shared_ptr<std::byte> memory_;
+  pgas::detail::keeper memory_;
 };
 static_assert(pgas::shared_segment<other_memory::segment_type> && pgas::mailbox_backend<other_memory>);
 

@@ -3,9 +3,9 @@
 
 #include <concepts>
 #include <iterator>
-#include <memory>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/support/values.hpp>
 #include <pgas/sync/signal_counts.hpp>
@@ -45,7 +45,7 @@ class signals {
   /// Made by make_signals.
   signals(detail::local_shared_ptr<State> window, typename State::backend_type::control_type control,
           std::size_t tags)
-      : window_(std::move(window)), parts_(std::make_unique<parts>(std::move(control), tags)) {}
+      : window_(std::move(window)), parts_(new parts(std::move(control), tags)) {}
   signals(signals&&) noexcept = default;
   signals& operator=(signals&&) noexcept = default;
 
@@ -238,7 +238,7 @@ class signals {
   }
 
   detail::local_shared_ptr<State> window_;
-  std::unique_ptr<parts> parts_;
+  detail::sole_owner<parts> parts_;
   /// A member of a template, so that a program without handlers does not compile a list of them.
   struct handler_of {
     signal_from from;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/exchange/circle.hpp>
@@ -95,11 +94,14 @@ struct by_exchange {
     operands(M const& m, std::size_t share, detail::folding const& fold)
         : ranks_(m.size()),
           sizes_(share),
-          memory_(static_cast<std::byte*>(::operator new(bytes(), std::align_val_t(fold.alignment()))),
-                  {std::align_val_t(fold.alignment())}) {}
+          alignment_(std::align_val_t(fold.alignment())),
+          memory_(static_cast<std::byte*>(::operator new(bytes(), alignment_))) {}
+    operands(operands const&) = delete;
+    operands& operator=(operands const&) = delete;
+    ~operands() { ::operator delete(memory_, alignment_); }
 
     [[nodiscard]] detail::block_sizes const& sizes() const noexcept { return sizes_; }
-    [[nodiscard]] bytes_out memory() const noexcept { return {memory_.get(), bytes()}; }
+    [[nodiscard]] bytes_out memory() const noexcept { return {memory_, bytes()}; }
     [[nodiscard]] bytes_out of(rank_t r) const noexcept { return sizes_.of(memory(), r); }
     /// Replaces those of rank 0 by op over all.
     void fold_in_order(detail::folding const& fold) const {
@@ -107,15 +109,12 @@ struct by_exchange {
     }
 
    private:
-    struct release {
-      std::align_val_t alignment;
-      void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
-    };
     [[nodiscard]] std::size_t bytes() const noexcept { return sizes_.first(ranks_); }
 
     rank_t ranks_;
     detail::block_sizes sizes_;
-    std::unique_ptr<std::byte, release> memory_;
+    std::align_val_t alignment_;
+    std::byte* memory_;
   };
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <pgas/support/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -17,7 +16,7 @@ class folding {
     f.commutes_ = commutes;
     f.element_ = sizeof(T);
     f.alignment_ = alignof(T);
-    f.op_ = std::addressof(op);
+    f.op_ = __builtin_addressof(op);
     f.fold_ = [](void* function, std::byte* into, std::byte const* left, std::byte const* right,
                  std::size_t bytes) {
       auto& call = *static_cast<Op*>(function);

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
@@ -31,18 +30,17 @@ class mapped_segment {
   template <class T>
   static constexpr bool is_atomic = is_native_element<T>;
 
-  mapped_segment(held_extent extent, team_ranks ranks)
-      : mapped_segment(extent.data(), nullptr, std::move(ranks)) {
+  mapped_segment(held_extent extent, team_ranks ranks) : mapped_segment(extent.data(), {}, std::move(ranks)) {
     auto const own = static_cast<std::uint64_t>(part(rank()) - header_);
     std::uint64_t const skew = own % job::page;
     if (has_own_pages(stride_) && part_bytes(rank()) != 0)
       extent.populate(own - skew, in_pages(skew + part_bytes(rank())));
     extent.show_in_core(own, part_bytes(rank()));
-    memory_ = shared_owner<held_extent>(new held_extent(std::move(extent))).keeper();
+    memory_ = shared_owner<held_extent>(new held_extent(std::move(extent))).as_keeper();
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
   /// `memory` keeps it mapped.
-  mapped_segment(std::byte* header, std::shared_ptr<void const> memory, team_ranks ranks)
+  mapped_segment(std::byte* header, keeper memory, team_ranks ranks)
       : memory_(std::move(memory)), ranks_(std::move(ranks)), header_(header) {
     fixed_header head;
     std::memcpy(&head, header_, sizeof head);
@@ -206,7 +204,7 @@ class mapped_segment {
     return *reinterpret_cast<T*>(part(at.rank) + at.offset);
   }
 
-  std::shared_ptr<void const> memory_;  ///< keeps the memory mapped
+  keeper memory_;  ///< keeps the memory mapped
   team_ranks ranks_;
   std::byte* header_;
   std::byte* base_ = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
 #include <pgas/platform/mail/mail_office.hpp>
+#include <pgas/support/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -12,12 +12,12 @@ template <control Control, mailbox Mailbox>
 class mailed_control : public Control {
  public:
   mailed_control(Control words, Mailbox m)
-      : Control(std::move(words)), office_(std::make_unique<mail_office<Mailbox>>(std::move(m))) {}
+      : Control(std::move(words)), office_(new mail_office<Mailbox>(std::move(m))) {}
 
   [[nodiscard]] mail_office<Mailbox>& office() noexcept { return *office_; }
 
  private:
-  std::unique_ptr<mail_office<Mailbox>> office_;
+  sole_owner<mail_office<Mailbox>> office_;
 };
 
 /// The control that carries protocols on a backend: its words, with a post office if one of the protocols

@@ -37,8 +37,7 @@ struct match_vector {
         : control_(&control),
           completions_(control, first.cells),
           vector_(first.cells + completions_type::words.cells),
-          parity_(vector_words()),
-          matched_(vector_words()) {}
+          further_targets_(index(control.size() - 1)) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -70,7 +69,7 @@ struct match_vector {
 
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b, exposure_state exposures) {
-      if ((matched_[index(target)] & bit(target)) != 0) return;
+      if ((known(target).matched & bit(target)) != 0) return;
       match(target, "start", exposures);
       b.refresh(group(&target, 1));
     }
@@ -78,19 +77,24 @@ struct match_vector {
     template <boundary Boundary>
     void complete(group targets, Boundary& b, exposure_state exposures) {
       for (rank_t target : targets) {
-        if ((matched_[index(target)] & bit(target)) == 0) match(target, "complete", exposures);
+        if ((known(target).matched & bit(target)) == 0) match(target, "complete", exposures);
       }
       b.publish(targets);
       completions_.will_add(targets);
       for (rank_t target : targets) {
-        matched_[index(target)] &= ~bit(target);
-        parity_[index(target)] ^= bit(target);
+        known(target).matched &= ~bit(target);
+        known(target).parity ^= bit(target);
         completions_.add(target);
       }
     }
 
    private:
     using completions_type = detail::completion_counter<Control>;
+    /// What this rank knows of as many targets as a word has bits.
+    struct known_bits {
+      word parity = 0;   ///< of each target's bit while its exposure is not open
+      word matched = 0;  ///< a bit for each target whose post has been seen in this epoch
+    };
 
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank) / bits; }
     static constexpr word bit(rank_t rank) noexcept {
@@ -98,14 +102,18 @@ struct match_vector {
     }
 
     [[nodiscard]] rank_t self() const noexcept { return control_->rank(); }
-    [[nodiscard]] std::size_t vector_words() const noexcept { return index(control_->size() - 1) + 1; }
     [[nodiscard]] std::size_t vector_word(rank_t target) const noexcept { return vector_ + index(target); }
+
+    [[nodiscard]] known_bits& known(rank_t target) noexcept {
+      std::size_t const at = index(target);
+      return at == 0 ? first_targets_ : further_targets_[at - 1];
+    }
 
     /// The word that this rank changes when it posts for an origin.
     auto vector_of(rank_t origin) { return control_->cell(origin, vector_word(self())); }
 
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
-      matched_[index(target)] |= bit(target);
+      known(target).matched |= bit(target);
       if (exposures == exposure_state::known) return;
       completions_.will_add(target);
       if (!completions_.turns().is_over(posts_of(target), has_posted(target))) await_post(target, operation);
@@ -118,8 +126,8 @@ struct match_vector {
     }
     /// The own word that `target` changes when it posts.
     auto posts_of(rank_t target) { return control_->cell(self(), vector_word(target)); }
-    [[nodiscard]] auto has_posted(rank_t target) const {
-      return [before = parity_[index(target)] & bit(target), mask = bit(target)](word vector) {
+    [[nodiscard]] auto has_posted(rank_t target) {
+      return [before = known(target).parity & bit(target), mask = bit(target)](word vector) {
         return (vector & mask) != before;
       };
     }
@@ -127,8 +135,8 @@ struct match_vector {
     Control* control_;
     completions_type completions_;
     std::size_t vector_;
-    detail::plain_list<word> parity_;   ///< the parity of each target's bit while its exposure is not open
-    detail::plain_list<word> matched_;  ///< the targets whose posts have been seen in this epoch
+    known_bits first_targets_;  ///< in place: a list is on a page of its own, which is cold after a switch
+    detail::plain_list<known_bits> further_targets_;
   };
 
  private:

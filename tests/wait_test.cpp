@@ -129,7 +129,7 @@ TEST_CASE("waiting: a fence takes its first turns at once where many ranks share
                               wait_policy policy = wait_policy::adaptive) {
     watched_sum sum{.before = 1, .comes_at = comes_at};
     crowded_control control(policy, sum, ranks);
-    bool const is_over = pgas::detail::first_turns<crowded_control>(control).ends_soon(
+    bool const is_over = pgas::detail::first_turns<crowded_control>(control).all_come_soon(
         control.cell(0, 0), [](pgas::word seen) { return seen >= watched_sum::all; });
     return result{is_over, sum.looks};
   };
@@ -143,6 +143,22 @@ TEST_CASE("waiting: a fence takes its first turns at once where many ranks share
     result const none = first_turns(10, 1, keeps_or_sleeps);
     CHECK((!none.is_over && none.looks == 0));
   }
+}
+
+TEST_CASE("waiting: a wait for one's peers takes its first turns at once wherever ranks share cores") {
+  auto const ends_soon = [](pgas::rank_t ranks, wait_policy policy) {
+    watched_sum sum{.before = 1, .comes_at = 2};
+    crowded_control control(policy, sum, ranks);
+    bool const is_over = pgas::detail::first_turns<crowded_control>(control).ends_soon(
+        control.cell(0, 0), [](pgas::word seen) { return seen >= watched_sum::all; });
+    CHECK(sum.looks == (is_over ? 2 : 0));  // one look after each turn
+    return is_over;
+  };
+  CHECK(ends_soon(4, wait_policy::adaptive));
+  CHECK(ends_soon(10, wait_policy::yield));
+  CHECK(!ends_soon(2, wait_policy::adaptive));  // each rank has a core
+  CHECK(!ends_soon(10, wait_policy::spin));
+  CHECK(!ends_soon(10, wait_policy::park));
 }
 
 TEST_CASE("waiting: a fence asks which rank is the last on its core for three and four ranks on each") {

@@ -62,7 +62,7 @@ class arrival_counter {
         wake_and_wait(before, operation);
       } else if (before < last_) {
         auto const is_over = [last = last_](word seen) { return seen > last; };
-        if (!turns_.ends_soon(sum, is_over)) wait_for_all(operation);
+        if (!turns_.all_come_soon(sum, is_over)) wait_for_all(operation);
       }
       b.refresh(everyone);
     } else {

@@ -32,7 +32,9 @@ class completion_counter {
 
   template <boundary Boundary>
   void wait(group origins, Boundary& b) {
-    if (!turns_.is_over(of(control_->rank()), all_have_completed())) wait_longer(origins);
+    auto const sum = of(control_->rank());
+    if (!turns_.is_over(sum, all_have_completed()) && !turns_.ends_soon(sum, all_have_completed()))
+      wait_longer(origins);
     b.refresh(origins);
   }
   template <boundary Boundary>

@@ -57,20 +57,19 @@ class first_turns {
     }
   }
 
-  /// Takes the first turns of wait_for_all where many ranks share a core. Returns false if the wait is not
-  /// over then.
+  /// Takes the first turns of wait_until where ranks share cores. Returns false if the wait is not over then.
   ///
-  /// Inlined: the page of wait_for_all would be cold after each switch, and that of the caller is needed. A
-  /// core keeps the addresses of few processes, so it forgets them where many ranks share it.
+  /// Inlined: the page of a longer wait would be cold after each switch, and that of the caller is needed.
   template <class Word, std::predicate<word> Predicate>
-  [[nodiscard, gnu::always_inline]] bool ends_soon(Word const& sum, Predicate const& predicate) const {
-    if constexpr (control_in_turns<Control>) {
-      for (int turn = inlined_; turn != 0; --turn) {
-        give_up_core();
-        if (predicate(sum.load(std::memory_order_acquire))) return true;  // acquire: as in look
-      }
-    }
-    return false;
+  [[nodiscard, gnu::always_inline]] bool ends_soon(Word const& w, Predicate const& predicate) const {
+    return ends_within(at_once_ != 0 ? most_inlined : 0, w, predicate);
+  }
+
+  /// Likewise of wait_for_all, where many ranks share a core: with few, the last one of them keeps its core.
+  /// A core keeps the addresses of few processes, so it forgets them where many ranks share it.
+  template <class Word, std::predicate<word> Predicate>
+  [[nodiscard, gnu::always_inline]] bool all_come_soon(Word const& sum, Predicate const& predicate) const {
+    return ends_within(inlined_, sum, predicate);
   }
 
   /// Is control.wait_until(w, predicate, why).
@@ -108,7 +107,7 @@ class first_turns {
 
  private:
   static constexpr int most = 32;             ///< turns of other ranks
-  static constexpr int most_inlined = 4;      ///< of them, in ends_soon
+  static constexpr int most_inlined = 4;      ///< of them, in the caller
   static constexpr word most_on_core = 4;     ///< ranks of which the last one keeps its core
   static constexpr word guesses_on_core = 2;  ///< ranks of which the last one need not know that it is
   static constexpr int brief_looks = 8;       ///< before each turn
@@ -122,6 +121,18 @@ class first_turns {
       if (yields && c.most_at_once() < c.size()) return static_cast<word>(c.most_at_once());
     }
     return 0;
+  }
+
+  template <class Word, class Predicate>
+  [[nodiscard, gnu::always_inline]] static bool ends_within([[maybe_unused]] int turns, Word const& w,
+                                                            Predicate const& predicate) {
+    if constexpr (control_in_turns<Control>) {
+      for (; turns != 0; --turns) {
+        give_up_core();
+        if (predicate(w.load(std::memory_order_acquire))) return true;  // acquire: as in look
+      }
+    }
+    return false;
   }
 
   /// `changes`: this rank changes the word as soon as the wait is over. It asks for the line after each turn
@@ -145,7 +156,7 @@ class first_turns {
 
   word at_once_;    ///< 0: no turns
   word stays_for_;  ///< keeps its core while fewer ranks are missing
-  int inlined_;     ///< turns in ends_soon
+  int inlined_;     ///< turns in all_come_soon
   bool asks_for_place_;
 };
 

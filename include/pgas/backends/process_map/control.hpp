@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <pgas/platform/hand_on_line.hpp>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
+#include <pgas/platform/words/handing_cell.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/plain_list.hpp>
 
@@ -65,6 +67,9 @@ class mapped_control {
       return bell::is_set_behind<bell_at>(at_);
     }
     void wake_sleepers() const noexcept { bell::wake_behind<bell_at>(at_); }
+    /// See handing_cell.
+    [[nodiscard]] static bool hands_on() noexcept { return hands_on_lines(); }
+    [[gnu::always_inline]] void hand_on() const noexcept { hand_on_line(at_); }
     [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -199,6 +204,6 @@ class mapped_control {
   std::byte* cells_;
 };
 static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type> &&
-              quiet_cell<mapped_control::cell_type>);
+              handing_cell<mapped_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

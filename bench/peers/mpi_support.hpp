@@ -39,9 +39,9 @@ class allocated_window {
     MPI_Barrier(ranks);
   }
 
-  /// Where the other one of two ranks has its part in this one's memory. MPI does not say it of such a
-  /// window, so the parts are marked, and the mapping with the own part is searched for the mark. The own
-  /// part if it is not there: that is memory of the same kind. The parts end as zeros.
+  /// The address in this rank at which the other one of two ranks' part is mapped. MPI does not tell it for
+  /// such a window. So the parts are marked, and the mapping with the own part is searched for the mark.
+  /// Returns the own part, which is memory of the same kind, if the mark is not there. Leaves zeros in both.
   [[nodiscard]] std::byte* mapped(std::size_t bytes, int rank) const {
     auto const mark_of = [](int of) {
       std::array<std::uint64_t, 8> mark;

@@ -25,8 +25,8 @@ class symmetric {
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::uint64_t* words() const noexcept { return reinterpret_cast<std::uint64_t*>(data_); }
-  /// Where the memory of another rank is in this one. The own memory if it is nowhere: that is of the same
-  /// kind.
+  /// The address in this rank at which another rank's memory is mapped. Returns the own memory, which is of
+  /// the same kind, if that one is not mapped.
   [[nodiscard]] std::byte* mapped(int rank) const noexcept {
     auto* const there = static_cast<std::byte*>(shmem_ptr(data_, rank));
     return there != nullptr ? there : data_;

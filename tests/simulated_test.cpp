@@ -286,6 +286,31 @@ TEST_CASE(
   CHECK(epoch_on_a_ring<pgas::sync::match_vector>(64).second == 8);  // a post and a completion of each
 }
 
+TEST_CASE("simulated: an origin tells apart two targets that have the same bit of two words") {
+  std::array<int, 2> posts{};
+  on_round_numbers(129, [&](auto& b, auto& boot) {
+    using post = pgas::sync::match_vector;
+    auto c = make_control(b, boot, "c", post::words(b.size()));
+    typename post::template on<decltype(c)> protocol(c, {});
+    pgas::no_boundary nothing;
+    std::array<rank_t, 2> const targets{64, 128};
+    std::array<rank_t, 1> const origin{0};
+    for (int i = 0; i < 3; ++i) {
+      if (b.rank() == origin[0]) {
+        protocol.start(targets, nothing, pgas::exposure_state::awaited);
+        protocol.complete(targets, nothing, pgas::exposure_state::awaited);
+        require(posts[0] > i && posts[1] > i, "both targets have posted for this epoch");
+      } else if (b.rank() == targets[0] || b.rank() == targets[1]) {
+        ++posts[b.rank() == targets[0] ? 0 : 1];
+        protocol.post(origin, nothing);
+        protocol.wait(origin, nothing);
+      }
+    }
+    boot.fence();
+  });
+  CHECK(posts == std::array{3, 3});
+}
+
 TEST_CASE(
     "simulated: a store with release order is seen after the earlier stores, whatever ranks these went to") {
   // Rank 1 is far behind other messages, and rank 2 near: without order its word would change first.

@@ -20,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Differs   from the paper, which clears the bit without a lock, so that a post may meet the reset and be
 ///           lost. Parity needs no reset, and no line is taken back for a store of zero. Each target is
 ///           signalled on its own, so none waits for a later one's post.
-/// Memory    ceil(n / 64) + 1 cells a rank, n bits and one sum of private state.
+/// Memory    ceil(n / 64) + 1 cells a rank, 2 n bits and one sum of private state.
 /// Costs     post and complete take a read-modify-write for each rank of the group; wait looks at one sum.
 struct match_vector {
   static constexpr std::string_view name = "match_vector";

@@ -159,6 +159,23 @@ TEST_CASE("waiting: a wait for one's peers takes its first turns at once whereve
   CHECK(!ends_soon(2, wait_policy::adaptive));  // each rank has a core
   CHECK(!ends_soon(10, wait_policy::spin));
   CHECK(!ends_soon(10, wait_policy::park));
+
+  // The rest of the wait counts these turns, so messages are answered as soon as in a wait without them.
+  auto const looks_of = [](auto const& wait) {
+    watched_sum sum{.before = 1};
+    crowded_control control(wait_policy::adaptive, sum, 4);
+    wait(pgas::detail::first_turns<crowded_control>(control), control);
+    CHECK(sum.waits == 1);
+    return sum.looks;
+  };
+  auto const never = [](pgas::word) { return false; };
+  std::size_t const longer = looks_of([&](auto const& turns, auto& control) {
+    turns.wait_longer(control, control.cell(0, 0), never, {.operation = "wait"});
+  });
+  std::size_t const whole = looks_of([&](auto const& turns, auto& control) {
+    turns.wait_until(control, control.cell(0, 0), never, {.operation = "wait"});
+  });
+  CHECK(longer + 4 * (whole / 33) == whole);  // 32 turns, and looks before and after each
 }
 
 TEST_CASE("waiting: a fence asks which rank is the last on its core for three and four ranks on each") {

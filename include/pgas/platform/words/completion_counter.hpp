@@ -62,8 +62,8 @@ class completion_counter {
  private:
   /// Out of line, so that the caller saves no registers.
   [[gnu::noinline]] void wait_longer(group origins) {
-    turns_.wait_until(*control_, of(control_->rank()), all_have_completed(),
-                      {.operation = "wait", .awaited = origins});
+    turns_.wait_longer(*control_, of(control_->rank()), all_have_completed(),
+                       {.operation = "wait", .awaited = origins});
   }
   [[nodiscard]] auto all_have_completed() const noexcept {
     return [expected = expected_](word sum) { return sum == expected; };

@@ -75,11 +75,12 @@ class first_turns {
   /// Is control.wait_until(w, predicate, why).
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Control& c, Word const& w, Predicate const& predicate, waiting_for const& why) const {
-    if constexpr (control_in_turns<Control>) {
-      word seen = 0;
-      if (at_once_ != 0 && look<false>(w, seen, predicate, [](word) { return false; })) return seen;
-    }
-    return c.wait_until(w, predicate, why);
+    return wait_from(0, c, w, predicate, why);
+  }
+  /// The rest of such a wait, after ends_soon.
+  template <class Word, std::predicate<word> Predicate>
+  word wait_longer(Control& c, Word const& w, Predicate const& predicate, waiting_for const& why) const {
+    return wait_from(most_inlined, c, w, predicate, why);
   }
 
   /// Returns whether wait_for_all needs a place to know whether it keeps its core. Two ranks on each core
@@ -121,6 +122,18 @@ class first_turns {
       if (yields && c.most_at_once() < c.size()) return static_cast<word>(c.most_at_once());
     }
     return 0;
+  }
+
+  template <class Word, class Predicate>
+  word wait_from([[maybe_unused]] int turn, Control& c, Word const& w, Predicate const& predicate,
+                 waiting_for const& why) const {
+    if constexpr (control_in_turns<Control>) {
+      word seen = 0;
+      if (at_once_ != 0 && look<false>(
+                               w, seen, predicate, [](word) { return false; }, turn))
+        return seen;
+    }
+    return c.wait_until(w, predicate, why);
   }
 
   template <class Word, class Predicate>

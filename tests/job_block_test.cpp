@@ -13,8 +13,6 @@
 #include <pgas/platform/job/block.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/support/plain_list.hpp>
-#include <pgas/support/shared_owner.hpp>
-#include <pgas/support/sole_owner.hpp>
 #include <string>
 #include <utility>
 
@@ -121,60 +119,6 @@ TEST_CASE("a block made in zeros equals a block whose constructor wrote every me
   auto* const made = job_block::make_in(second.get());
   CHECK(std::memcmp(written, made, sizeof(job_block)) == 0);
   CHECK(made->version.load() == job_block::layout);
-}
-
-TEST_CASE("the last of shared owners destroys the object as the type that was made") {
-  struct counted {
-    int value;
-  };
-  struct noted : counted {
-    noted(int v, int& count) : counted{v}, destroyed(&count) {}
-    noted(noted const&) = delete;
-    noted& operator=(noted const&) = delete;
-    ~noted() { ++*destroyed; }
-    int* destroyed;
-  };
-  int destroyed = 0;
-  pgas::detail::shared_owner<counted> first(new noted(3, destroyed));
-  auto second = first;
-  auto const memory = first.as_keeper();
-  CHECK(first == second);
-  first = {};
-  CHECK(!first);
-  second = pgas::detail::shared_owner<counted>(new noted(4, destroyed));
-  CHECK(second->value == 4);
-  CHECK(destroyed == 0);  // the keeper is left
-  auto const third = std::move(second);
-  CHECK((*third).value == 4);
-  CHECK(!second);  // NOLINT(bugprone-use-after-move)
-}
-
-TEST_CASE("a sole owner destroys its object when it takes another, and once") {
-  struct noted {
-    explicit noted(int& count) : destroyed(&count) {}
-    noted(noted const&) = delete;
-    noted& operator=(noted const&) = delete;
-    ~noted() { ++*destroyed; }
-    int* destroyed;
-  };
-  int destroyed = 0;
-  {
-    pgas::detail::sole_owner<noted> first(new noted(destroyed));
-    pgas::detail::sole_owner<noted> second(std::move(first));
-    CHECK(!first);  // NOLINT(bugprone-use-after-move)
-    first.reset(new noted(destroyed));
-    second = std::move(first);
-    CHECK(destroyed == 1);
-    CHECK(!first);  // NOLINT(bugprone-use-after-move)
-    auto& itself = second;
-    second = std::move(itself);
-    CHECK(second);
-    CHECK(destroyed == 1);
-    second.reset();
-    CHECK(destroyed == 2);
-    second.reset(new noted(destroyed));
-  }
-  CHECK(destroyed == 3);
 }
 
 TEST_CASE("a plain list keeps its elements as it grows, and takes out the last of equal ones") {

@@ -35,6 +35,8 @@
 #include <pgas/vocabulary/rank_set.hpp>
 #include <string>
 
+#include "support/counts_its_end.hpp"
+
 namespace {
 
 std::size_t in_use = 0;  ///< bytes
@@ -187,20 +189,13 @@ TEST_CASE("memory: a window stores in a byte for each rank whether it has locked
 }
 
 TEST_CASE("memory: a shared owner destroys its object if there is no memory for the number of owners") {
-  struct noted {
-    explicit noted(int& count) : destroyed(&count) {}
-    noted(noted const&) = delete;
-    noted& operator=(noted const&) = delete;
-    ~noted() { ++*destroyed; }
-    int* destroyed;
-  };
   int destroyed = 0;
   std::size_t const before = in_use;
-  auto* const made = new noted(destroyed);
+  auto* const made = new pgas_test::counts_its_end(destroyed);
   refuses = true;
   bool refused = false;
   try {
-    pgas::detail::shared_owner<noted> const owner(made);
+    pgas::detail::shared_owner<pgas_test::counts_its_end> const owner(made);
   } catch (std::bad_alloc const&) {
     refused = true;
   }

@@ -90,7 +90,7 @@ struct match_vector {
 
    private:
     using completions_type = detail::completion_counter<Control>;
-    /// What this rank knows of as many targets as a word has bits.
+    /// The state of as many targets as a word has bits, as this rank knows it.
     struct known_bits {
       word parity = 0;   ///< of each target's bit while its exposure is not open
       word matched = 0;  ///< a bit for each target whose post has been seen in this epoch

@@ -23,9 +23,11 @@ LIMITS = [
      'registers for that call. 21 with the comparison in that call, too, and the sum\'s address read twice. '
      '19 with one call for a sleeper and for the wait, which then looks for a sleeper again.'),
     (r'lock_exclusive/instructions', 'A compare-exchange and a store by hand. Experiment: of 33 instructions in place of 94, 11 are the '
-     'protocol\'s accesses with the values that it expects and stores, and with the look at the bell of the word that is released, by which ranks sleep, 6 the two looks for a passing '
+     'protocol\'s accesses with the values that it expects and stores, and with the look at the bell of the word that is released, by which ranks sleep, 6 '
+     'the two looks for a passing '
      'exception, 6 the number of the open locks with a kept error, 6 the addresses and the bias, 2 the check of the rank, and 2 the loop. '
-     'It was 31 while the word of a free lock named no rank, which takes lock_hand_over 1.01 in place of 0.82 of a lock by hand. It was 41 with a count of the window\'s users (3), and with looks of their own at a kept error (3), the bias (2) and an exception '
+     'It was 31 while the word of a free lock named no rank, which takes lock_hand_over 1.01 in place of 0.82 of a lock by hand. It was 41 with a count of '
+     'the window\'s users (3), and with looks of their own at a kept error (3), the bias (2) and an exception '
      '(2). A look at the bell of the word that is taken took 3 more.'),
     (r'.*/(system calls|instructions)(/\d+)?', 'The same work by hand, counted in the same way.'),
     (r'.*/(put_get|user_memory)', 'The same stores, loads and copies by hand, by pointer or by the system\'s copy between processes.'),
@@ -106,7 +108,8 @@ LIMITS = [
      'share cores such a pause takes 2 us a lock. In lock_hand_over the lock is free whenever a rank tries it: of 138000 attempts 10 failed at most. So '
      'only lines move. By hand, in turns, a compare-exchange takes 294, 292 and 286 ns with a plain release, 293, 292 and 292 with a locked one, and 241, 246 '
      'and 230 with a plain one and cldemote of the lock\'s line. A free lock that always does so takes 117 to 144 ns in place of 12. With a word that names the '
-     'last holder, so that a rank does so for another rank alone, it takes 243, 248 and 233. Ours names the last holder in the free word. A rank that finds other names twice in a row hands the line '
+     'last holder, so that a rank does so for another rank alone, it takes 243, 248 and 233. Ours names the last holder in the free word. A rank that '
+     'finds other names twice in a row hands the line '
      'on, and expects that name: 231 ns, 0.82 of a test and set by hand, where it took 271 and 1.01. Ranks that compute for 2 us between their locks wait '
      '130 ns for one in place of 147. A locked instruction behind the hint takes 0.58 in this row, but 248 ns where ranks compute. The same hint for '
      'the line of the data took 156 ns in one run and 248 in another; that line belongs to the program, and no lock knows it.'),
@@ -221,7 +224,8 @@ LIMITS = [
      'window call (processes, waits, deadlocks, errors) as for all headers. Of 2307 functions that it writes, 1502 are the standard library\'s: 138 for vectors of ranks, '
      '105 for those of words, 129 for spans, 140 for five types of shared pointers. Plain lists in place of vectors, and no std::optional of a rank, took '
      'away 530 functions and a tenth of the time. More of both, and two small owners in place of std::shared_ptr and std::unique_ptr, leave 1952 functions and '
-     'take 9.25 in place of 9.72 G instructions, of which 3.2 are for the headers of others. A keeper of our own leaves <memory> out, which takes clang++ 6.71 in place of 7.17. g++ spends 1.4 of 3.5 s on parsing, 0.4 on instantiation, and 1.6 on code.'),
+     'take 9.25 in place of 9.72 G instructions, of which 3.2 are for the headers of others. A keeper of our own leaves <memory> out, which takes clang++ '
+     '6.71 in place of 7.17. g++ spends 1.4 of 3.5 s on parsing, 0.4 on instantiation, and 1.6 on code.'),
     (r'program 2 .*', 'The headers of other libraries that it needs, compiled alone. Experiment, the least of 2 to 4 runs by g++ and by clang++ on a busy machine (they differ by a fifth): with an empty main all '
      'headers take 1.9 and 2.5 s. A start of ranks that do nothing makes it 4.4 and 4.4 s, an array with a halo 7.6 and 6.5 s, and the '
      'rest 8.7 and 6.7 s. Told to optimize less (-O1), g++ still takes 0.73 of the time. Its code is 312 '
@@ -230,7 +234,8 @@ LIMITS = [
      'a sort, saved an eighth, and small owners a twentieth. Another 14 KB of code for size saved nothing.'),
     (r'include core.hpp, .*', 'The headers of other libraries that it needs, compiled alone. Experiment: clang++ instantiates 6764 classes, '
      'and 3020 of the headers alone. It was 9600, and 1.71 in place of 1.41, with traits of the standard in our concepts and with vectors of 15 '
-     'types. Without <memory> clang++ takes 4.02 in place of 4.41 G instructions, and 3.18 in place of 3.36 for the headers of others. The largest that are left come of the first span of each kind of bytes (340), of the std::unique_ptr of `while_waiting` (146), and '
+     'types. Without <memory> clang++ takes 4.02 in place of 4.41 G instructions, and 3.18 in place of 3.36 for the headers of others. The largest that '
+     'are left come of the first span of each kind of bytes (340) and '
      'of std::optional of a segment (78).'),
     (r'include .*', 'The headers of other libraries that it needs, compiled alone.'),
     (r'i.*', 'The blocking form of the same collective.'),

@@ -78,7 +78,8 @@ def ssh(arguments):
 
 def on(host, *command):
     # `ip netns exec` has mounts of its own, so this /dev/shm is seen by the command alone, and ends with it.
-    return ['ip', 'netns', 'exec', host, 'sh', '-c', 'mount -t tmpfs none /dev/shm && exec "$@"', 'sh', *command]
+    alone = 'mount -t tmpfs none /dev/shm && exec "$@"'
+    return ['ip', 'netns', 'exec', host, 'sh', '-c', alone, 'sh', *command]
 
 
 def answers(address, seconds):
@@ -211,7 +212,8 @@ class Job:
         own = ENVIRONMENT | {'TMPDIR': str(self.folder)}
         with open(self.output, 'wb') as output:
             self.launcher = subprocess.Popen(
-                on(HOSTS[0], PGAS_RUN, '--hosts', ','.join(ADDRESSES), *words), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=own)
+                on(HOSTS[0], PGAS_RUN, '--hosts', ','.join(ADDRESSES), *words),
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=own)
 
     def said(self):
         return self.output.read_text(errors='replace')

@@ -605,6 +605,32 @@ TEST_CASE("lock: the next lock on any window throws an error that a destructor k
   });
 }
 
+TEST_CASE("open accesses: a lock knows to be the only one, also after other locks and after a kept error") {
+  pgas::detail::open_accesses open(3);
+  auto const require_only = [&](bool is_only, char const* what) {
+    require(open.has_only_lock(0) == is_only, what);
+    require(!open.has_only_lock(1), "no lock is known to be the only one during an exception");
+  };
+  for (int round = 0; round < 2; ++round) {
+    require(open.begin_lock(1, 0), "a lock begins where no epoch is open");
+    require_only(true, "one lock");
+    require(open.begin_one_more(2), "a second lock begins");
+    require_only(false, "two locks");
+    open.end_one_of_more(1);
+    open.end_one_of_more(2);
+    require(!open.any(), "both locks have ended");
+
+    require(open.begin_lock(0, 0), "a lock begins after two others");
+    require_only(true, "one lock after two others");
+    open.hinder(true);
+    require_only(false, "one lock with a kept error");
+    open.hinder(false);
+    require_only(true, "one lock whose error is gone");
+    open.end_only_lock();
+    require(!open.any(), "the only lock has ended");
+  }
+}
+
 TEST_CASE("lock: a destructor that an exception calls may lock a part") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);

@@ -75,7 +75,13 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   [[nodiscard]] lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...)
       : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
-  [[gnu::always_inline]] ~lock() { this->end(); }
+  [[gnu::always_inline]] ~lock() {
+    if constexpr (is_released_at_once) {
+      if (this->is_open()) end_at_once();
+    } else {
+      this->end();
+    }
+  }
 
   /// Opens the epoch if no other lock must be waited for, else returns nothing. Otherwise like the
   /// constructor.
@@ -133,6 +139,9 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   enum class takes { now, later };
   using place_type = decltype(detail::lock_place(std::declval<State&>().lock, 0));
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
+  static constexpr bool is_released_at_once =
+      detail::at_once_released_lock<std::remove_cvref_t<decltype(std::declval<State&>().lock)>> &&
+      boundary::is_of_any_side && State::is_direct;
 
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind, takes when)
       : base(shared_state, group(&target, 1), detail::uncaught_since::unsettled),
@@ -142,7 +151,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
     State& s = state();
     detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
     // One look at both numbers finds another epoch, an exception in flight, and a kept error.
-    if (!s.access_open.begin_lock(target, this->seen_uncaught())) [[unlikely]] {
+    if (!s.access_open.begin_lock(target, this->uncaught().seen())) [[unlikely]] {
       this->settle_uncaught();
       begin_one_more(s, target);
     }
@@ -220,6 +229,37 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
       throw;
     }
     end_note(s);
+  }
+  /// The same as end(), for a release that waits for nothing.
+  ///
+  /// One look before the release finds an exception in flight, other locks and a kept error. None of them can
+  /// come during the release.
+  [[gnu::always_inline]] void end_at_once() noexcept {
+    State& s = state();
+    detail::uncaught_since const now(detail::uncaught_since::unsettled);
+    if (!s.access_open.has_only_lock(now.seen())) [[unlikely]]
+      return end_otherwise(s, target_, kind(), this->uncaught());
+    try {
+      detail::only_call const call(s, operation);
+      release(s, place_, target_, kind());
+      s.access_open.end_only_lock();
+    } catch (...) {
+      s.team->deferred->record(std::current_exception());
+    }
+  }
+  /// Out of line, and without the lock itself, whose members would be in memory.
+  [[gnu::cold, gnu::noinline]] static void end_otherwise(State& s, rank_t target, lock_kind kind,
+                                                         detail::uncaught_since before) noexcept {
+    detail::noted_use<State> use(s);
+    use.keep();  // the window may have gone, and this may be its last lock
+    if (before.any()) return abandon_on(s, target);
+    try {
+      detail::only_call const call(s, operation);
+      release(s, detail::lock_place(s.lock, target), target, kind);
+      end_on(s, target);
+    } catch (...) {
+      s.team->deferred->record(std::current_exception());
+    }
   }
   [[gnu::always_inline]] void end_note(State& s) noexcept {
     if (!s.access_open.end_lock(target_)) [[unlikely]] {

@@ -111,6 +111,7 @@ class noted_use {
  public:
   /// Requires that the pointer is not null.
   explicit noted_use(local_shared_ptr<T> const& of) noexcept : object_(of.object_) {}
+  explicit noted_use(T& of) noexcept : object_(&of) {}
   noted_use(noted_use const& other) noexcept : object_(other.object_) {
     if (other.keeps_) keep();
   }

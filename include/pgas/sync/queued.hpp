@@ -91,6 +91,9 @@ struct queued {
     };
 
    public:
+    /// See detail::at_once_released_lock. A change of another cell may be a message, and wait.
+    static constexpr bool releases_at_once = quiet_cell<cell_type>;
+
     on(Control& control, control_words first)
         : control_(&control),
           words_(control, first),

@@ -70,10 +70,10 @@ class epoch {
   /// Opens with `ranks`; an empty group means all ranks.
   explicit epoch(local_shared_ptr<State> const& state, group ranks = {}) noexcept
       : state_(state), span_(begin(ranks)) {}
-  /// The same. Then the Derived calls settle_uncaught() unless it knows that seen_uncaught() is 0.
+  /// The same. Then the Derived calls settle_uncaught() unless it knows that uncaught().seen() is 0.
   epoch(local_shared_ptr<State> const& state, group ranks, uncaught_since::unsettled_t uncaught) noexcept
       : state_(state), span_(begin(ranks)), uncaught_(uncaught) {}
-  [[nodiscard]] int seen_uncaught() const noexcept { return uncaught_.seen(); }
+  [[nodiscard]] uncaught_since uncaught() const noexcept { return uncaught_; }
   void settle_uncaught() noexcept { uncaught_.settle(); }
   ~epoch() = default;
 

@@ -16,6 +16,11 @@ concept placing_lock =
       lock.unlock(at, kind, b);
     };
 
+/// A release of such a lock changes words and does nothing else: it does not wait, so nothing of the program
+/// runs meanwhile.
+template <class Lock>
+concept at_once_released_lock = requires { requires Lock::releases_at_once; };
+
 /// The part of a rank, as `lock` and `unlock` take it: its place, or the rank.
 template <class Lock>
 [[nodiscard]] auto lock_place(Lock& lock, rank_t target) {

@@ -16,7 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// on: the lock opens and ends with a comparison and a store each. More locks are in a table.
 ///
 /// The number of a frequent case is not in its place while the rank has a kept error. So a lock that opens
-/// finds other epochs and the error by one comparison.
+/// finds other epochs and the error by one comparison. A second number is 0 in the frequent cases alone. So a
+/// lock that ends finds other locks, the error, and an exception in flight by one comparison, too.
 class open_accesses {
  public:
   explicit open_accesses(rank_t ranks) : locked_(ranks) {}
@@ -37,7 +38,9 @@ class open_accesses {
   [[nodiscard]] bool waits_for_locks() noexcept {
     rank_t& now = number();
     if (is_one_lock(now)) locked_.insert(part_of(std::exchange(now, locks)));
-    return now == locks;
+    bool const waits = now == locks;
+    note_rare();
+    return waits;
   }
   /// Returns whether a lock on this part is open.
   [[nodiscard]] bool has_lock(rank_t target) const noexcept {
@@ -53,6 +56,7 @@ class open_accesses {
     } else {
       now_ = hindered_;
     }
+    note_rare();
   }
 
   /// A lock on this part opens. Returns false, and does nothing, if another epoch is open, or `uncaught` is
@@ -75,6 +79,7 @@ class open_accesses {
     if (now != locks) locked_.insert(part_of(now));
     now = locks;
     locked_.insert(target);
+    note_rare();
     return true;
   }
 
@@ -93,7 +98,13 @@ class open_accesses {
       if (!locked_.empty()) return;
     }
     now = none;
+    note_rare();
   }
+
+  /// Returns whether a lock that is open is the only one, and this is not hindered, and `uncaught` is 0. Then
+  /// end_only_lock ends the lock, if nothing else has opened or ended meanwhile.
+  [[nodiscard]] bool has_only_lock(rank_t uncaught) const noexcept { return rare_ == uncaught; }
+  void end_only_lock() noexcept { now_ = none; }
 
  private:
   static constexpr rank_t none = 0;
@@ -108,7 +119,11 @@ class open_accesses {
   [[nodiscard]] rank_t& number() noexcept { return now_ == is_hindered ? hindered_ : now_; }
   [[nodiscard]] rank_t number() const noexcept { return now_ == is_hindered ? hindered_ : now_; }
 
+  /// now_ has changed, and may have been, or may be, the number of a case that is not frequent.
+  void note_rare() noexcept { rare_ = now_ == locks || now_ == is_hindered ? now_ : none; }
+
   rank_t now_ = none;       ///< one of these numbers
+  rank_t rare_ = none;      ///< the same, if it is locks or is_hindered
   rank_t hindered_ = none;  ///< one of the others, while that one is is_hindered
   rank_set locked_;
 };

@@ -2,6 +2,7 @@
 // Sweeps over one, two and four coupled fields in two and three dimensions, on one rank: element access in
 // users' style and stencil::sweep, beside the same loops over pointers that the compiler knows not to
 // overlap.
+#include <pgas/array/local_views.hpp>
 #include <pgas/pgas.hpp>
 #include <pgas/stencil.hpp>
 #include <pgas/views.hpp>
@@ -43,9 +44,12 @@ class sweep {
     row("u(i, j)", [this] { by_index(every_field{}); });
     row("at(i, j)", [this] { by_global_index(every_field{}); });
     row("view", [this] { by_view(every_field{}); });
+    auto const untold =
+        bench::everybody("pointers that may overlap", [this] { by_pointer<false>(every_field{}); });
     row(
-        "local view", [this] { by_local_view(every_field{}); },
-        bench::everybody("pointers that may overlap", [this] { by_pointer<false>(every_field{}); }));
+        "local view", [this] { by_local_view(every_field{}); }, untold);
+    row(
+        "local views", [this] { by_local_views(every_field{}); }, untold);
     row("local view, told not to overlap", [this] { by_told_view(every_field{}); });
     row("local view and for_each_cell", [this] { by_each_cell(every_field{}); });
     row("range-v3 rows", [this] { by_rows(every_field{}); });
@@ -99,6 +103,12 @@ class sweep {
   template <std::size_t... F>
   [[gnu::noinline]] void by_local_view(std::index_sequence<F...> fields) const {
     sweep_views(std::tuple(in_[F].local()...), std::tuple(out_[F].local()...), fields);
+  }
+  /// The same parts with the extents and pitches of one. The compiler still compares addresses.
+  template <std::size_t... F>
+  [[gnu::noinline]] void by_local_views(std::index_sequence<F...> fields) const {
+    auto const views = pgas::local_views(in_[F]..., out_[F]...);
+    sweep_views(std::tuple(std::get<F>(views)...), std::tuple(std::get<Fields + F>(views)...), fields);
   }
   /// A program may tell the compiler that its fields do not overlap, as the loop over pointers does.
   template <std::size_t... F>

@@ -2,6 +2,7 @@
 // The promises of distributed arrays, on every model: shapes, names of cells, boxes across owners, staging,
 // errors.
 #include <limits>
+#include <pgas/array/local_views.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
 #include <utility>
@@ -33,6 +34,9 @@ constexpr array_shape<1> crowded({2}, halo{3}, 5);
 static_assert(crowded.has_cell({1}) && !crowded.has_cell({2}) && !plate.has_cell({0, 6}));
 static_assert(crowded.part_size(1) == 1 + 6 && crowded.part_size(2) == 0,
               "a rank that owns nothing has no ghost cells");
+
+template <class... Arrays>
+concept has_local_views = requires(Arrays const&... arrays) { pgas::local_views(arrays...); };
 
 template <class Array>
 void fill_by_index(Array const& a, int round) {
@@ -218,6 +222,76 @@ TEST_CASE(
       require_equal(in[i], static_cast<int>(line.first_row() + i), "own cell");
     if (line.local_rows() != 0) require_equal(in(-1) + in(line.local_rows()), 0, "ghost cells are untouched");
     require_equal(in.view().size(), line.local_rows(), "a span");
+  });
+}
+
+TEST_CASE("global_array: local_views gives the own parts of arrays that lie alike, ghost cells too") {
+  everywhere([](auto& team) {
+    constexpr halo around{.width = 1};
+    auto const a = make_array<int>(team, {9, 4, 3}, around);
+    auto const b = make_array<float>(team, {9, 4, 3}, around);
+    auto const c = make_array<int>(team, {9, 4, 3}, around);
+    auto const [u, v, w] = pgas::local_views(a, b, c);
+    static_assert(std::is_same_v<decltype(u), decltype(a.local()) const> &&
+                      std::is_same_v<decltype(v), decltype(b.local()) const>,
+                  "each view is of the type that local() returns");
+    require(u.extents() == a.local_extents() && v.extents() == a.local_extents(), "extents of the views");
+    for (std::size_t i = 0; i < u.extent(0); ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        for (std::size_t k = 0; k < 3; ++k) {
+          int const cell = static_cast<int>(100 * i + 10 * j + k);
+          u(i, j, k) = cell;
+          v(i, j, k) = 0.5F * static_cast<float>(cell);
+          w(i, j, k) = -cell;
+        }
+        w(i, j, -1) = 7;
+      }
+    }
+    for (std::size_t i = 0; i < u.extent(0); ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        for (std::size_t k = 0; k < 3; ++k) {
+          int const cell = static_cast<int>(100 * i + 10 * j + k);
+          require_equal(static_cast<int>(a.local()(i, j, k)), cell, "own cell of the first array");
+          require_equal(static_cast<float>(b.local()(i, j, k)), 0.5F * static_cast<float>(cell),
+                        "own cell of the second array");
+          require_equal(static_cast<int>(c.local()(i, j, k)), -cell, "own cell of the third array");
+        }
+        require_equal(static_cast<int>(c.local()(i, j, -1)), 7, "ghost cell of the third array");
+        require_equal(static_cast<int>(a.local()(i, j, -1)), 0, "ghost cell of the first array");
+      }
+    }
+
+    auto const table = make_array<int>(team, {5, 2});
+    auto const [only] = pgas::local_views(table);
+    require_equal(only.extent(0), table.local_rows(), "rows of one view");
+    auto const x = make_array<int>(team, 7);
+    auto const y = make_array<double>(team, 7, halo{.width = 2});
+    auto const [p, q] = pgas::local_views(x, y);
+    for (std::size_t i = 0; i < p.size(); ++i) q[i] = static_cast<double>(i);
+    require_equal(q.size(), y.local_rows(), "a range of one dimension");
+    for (std::size_t i = 0; i < q.size(); ++i)
+      require_equal(static_cast<double>(y.local()[i]), static_cast<double>(i), "own cell of a range");
+  });
+}
+
+TEST_CASE("global_array: local_views refuses parts that do not lie alike, and says which array differs") {
+  everywhere([](auto& team) {
+    std::string const self = "rank " + std::to_string(team.rank());
+    auto const rows = static_cast<std::size_t>(team.size());
+    auto const a = make_array<int>(team, {rows, 3});
+    auto const b = make_array<int>(team, {rows, 3});
+    auto const longer = make_array<int>(team, {2 * rows, 3});
+    auto const with_halo = make_array<int>(team, {rows, 3}, halo{.width = 1});
+    require_error(errc::invalid_argument,
+                  {self, "local_views", "array 2 has 2 x 3 own cells", "array 1 has 1 x 3"},
+                  [&] { static_cast<void>(pgas::local_views(a, longer, b)); });
+    require_error(errc::invalid_argument,
+                  {self, "local_views", "array 3 has 1 x 3 own cells at distances of 5, 1",
+                   "array 1 has 1 x 3 at 3, 1"},
+                  [&] { static_cast<void>(pgas::local_views(a, b, with_halo)); });
+    auto const line = make_array<int>(team, rows);
+    static_assert(!has_local_views<decltype(a), decltype(line)>, "arrays of other dimensions");
+    static_assert(!has_local_views<decltype(a), int>, "no array");
   });
 }
 

@@ -19,7 +19,9 @@ namespace bench {
 /// forked.
 class meeting_place {
  public:
-  static constexpr std::size_t bytes = std::size_t{1} << 16U;
+  static constexpr std::size_t bytes = std::size_t{1} << 20U;
+  static constexpr std::size_t first_free = 16;
+  static constexpr std::size_t lines_free = bytes / raw::lines::bytes - first_free;
 
   explicit meeting_place(settings const& s) {
     int const file = s.shared.empty() ? -1 : ::open(s.shared.c_str(), O_RDWR | O_CREAT, 0600);
@@ -34,7 +36,7 @@ class meeting_place {
   /// A word alone on its line, zero at first.
   [[nodiscard]] raw::word_ref at(std::size_t i) const noexcept { return lines_.at(i); }
   /// Lines for hand-written baselines, not used by the meter.
-  [[nodiscard]] raw::lines free_lines() const noexcept { return lines_.from(16); }
+  [[nodiscard]] raw::lines free_lines() const noexcept { return lines_.from(first_free); }
 
  private:
   [[noreturn]] static void fail() {

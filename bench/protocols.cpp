@@ -21,6 +21,7 @@
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
+#include <stdexcept>
 
 #include "counted_words.hpp"
 #include "program.hpp"
@@ -104,6 +105,9 @@ class protocols {
   }
   /// Lines that no other row uses, zero at first.
   bench::raw::lines take(std::size_t count) {
+    if (count > lines_left_)
+      throw std::runtime_error("There are too few lines for so many ranks; start fewer.");
+    lines_left_ -= count;
     auto const first = free_;
     free_ = free_.from(count);
     return first;
@@ -172,10 +176,11 @@ class protocols {
       }
       exposed.wait();
     };
-    auto const ranks = static_cast<std::size_t>(m_.ranks());
-    auto const lines = take(2 * ranks * ranks);
+    rank_t const ranks = m_.ranks();
+    auto const lines = take(4 * static_cast<std::size_t>(ranks));
     auto const between = [=](rank_t to, rank_t from, std::size_t which) {
-      return lines.at(2 * (static_cast<std::size_t>(to) * ranks + static_cast<std::size_t>(from)) + which);
+      std::size_t const side = from == (to + 1) % ranks ? 0 : 1;
+      return lines.at(4 * static_cast<std::size_t>(to) + 2 * side + which);
     };
     std::uint64_t round = 0;
     auto const by_hand = [&, self = m_.rank()] {
@@ -392,6 +397,7 @@ class protocols {
   bench::meter& m_;
   Team& team_;
   bench::raw::lines free_;
+  std::size_t lines_left_ = bench::meeting_place::lines_free;
   bench::raw::lines counted_;
   bench::raw::lines shares_ = take(static_cast<std::size_t>(m_.ranks()));
   std::vector<rank_t> neighbours_;

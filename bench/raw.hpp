@@ -21,6 +21,7 @@ using word_ref = std::atomic_ref<std::uint64_t>;
 class lines {
  public:
   static constexpr std::size_t stride = 16;  ///< words
+  static constexpr std::size_t bytes = stride * sizeof(std::uint64_t);
 
   lines() = default;
   explicit lines(std::uint64_t* base) noexcept : base_(base) {}

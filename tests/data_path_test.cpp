@@ -282,14 +282,14 @@ namespace {
 /// Runs of copies at a time that passes as told.
 class timed_runs {
  public:
-  /// Copies `pieces` of 100 ticks with a pause before each, a very long one before piece `slow`, and a pause
-  /// after them all.
+  /// Copies `pieces` of 10,000 ticks with a pause before each, a very long one before piece `slow`, and a
+  /// pause after them all.
   void run(std::size_t pieces, std::uint64_t pause, std::uint64_t at_end, std::size_t source_step = 10,
            std::size_t slow = 0) {
     for (std::size_t i = 0; i < pieces; ++i) {
-      if (i > 0) now_ += i == slow ? 1'000'000 : pause;
+      if (i > 0) now_ += i == slow ? 100'000'000 : pause;
       pauses_.begin(i == 0, &source_[i * source_step], now_);
-      now_ += 100;
+      now_ += 10'000;
       pauses_.end(&source_[i * source_step + 10], now_);
     }
     now_ += at_end;
@@ -307,44 +307,54 @@ class timed_runs {
 TEST_CASE("copy_pauses: copies that follow at once are unread, and pauses after two of them mean a reader") {
   timed_runs runs;
   CHECK_FALSE(runs.is_unread());
-  runs.run(1, 0, 5);
+  runs.run(1, 0, 500);
   CHECK_FALSE(runs.is_unread());  // nothing is known before the second copy to the place
-  runs.run(1, 0, 5);
+  runs.run(1, 0, 500);
   CHECK(runs.is_unread());
-  runs.run(1, 0, 50);
-  runs.run(1, 0, 5);  // after one pause: the program may have done anything else
+  runs.run(1, 0, 5000);
+  runs.run(1, 0, 500);  // after one pause: the program may have done anything else
   CHECK(runs.is_unread());
-  runs.run(1, 0, 50);
+  runs.run(1, 0, 5000);
   CHECK(runs.is_unread());
-  runs.run(1, 0, 50);
+  runs.run(1, 0, 5000);
   CHECK(runs.is_unread());
-  runs.run(1, 0, 5);  // after the second pause in succession
+  runs.run(1, 0, 500);  // after the second pause in succession
   CHECK_FALSE(runs.is_unread());
-  runs.run(1, 0, 5);
+  runs.run(1, 0, 500);
   CHECK(runs.is_unread());
 }
 
 TEST_CASE(
     "copy_pauses: a pause inside of a run counts as long as a piece at most, and often as much as it is") {
   timed_runs runs;
-  for (int i = 0; i < 3; ++i) runs.run(40, 0, 5);
+  for (int i = 0; i < 3; ++i) runs.run(40, 0, 500);
   CHECK(runs.is_unread());
   SUBCASE("one long pause in many pieces") {
     for (int i = 0; i < 4; ++i) {
-      runs.run(40, 0, 5, 10, 17);
+      runs.run(40, 0, 500, 10, 17);
       CHECK(runs.is_unread());
     }
   }
+  SUBCASE("the clock is read before a piece has come") {
+    for (int i = 0; i < 4; ++i) {
+      runs.run(40, 900, 500);
+      CHECK(runs.is_unread());
+    }
+  }
+  SUBCASE("each piece is read in part before the next") {
+    for (int i = 0; i < 4; ++i) runs.run(40, 1200, 500);
+    CHECK_FALSE(runs.is_unread());
+  }
   SUBCASE("each piece is read before the next") {
-    for (int i = 0; i < 4; ++i) runs.run(40, 30, 5);
+    for (int i = 0; i < 4; ++i) runs.run(40, 3000, 500);
     CHECK_FALSE(runs.is_unread());
   }
   SUBCASE("all pieces are read after the last") {
-    for (int i = 0; i < 4; ++i) runs.run(40, 0, 2000);
+    for (int i = 0; i < 4; ++i) runs.run(40, 0, 200'000);
     CHECK_FALSE(runs.is_unread());
   }
   SUBCASE("all pieces come from the same source") {
-    for (int i = 0; i < 4; ++i) runs.run(40, 0, 5, 0);
+    for (int i = 0; i < 4; ++i) runs.run(40, 0, 500, 0);
     CHECK_FALSE(runs.is_unread());
   }
 }

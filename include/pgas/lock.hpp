@@ -187,7 +187,7 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   static void end_on(State& s, rank_t target) noexcept {
     if (!s.access_open.end_lock(target)) s.access_open.end_one_of_more(target);
   }
-  [[gnu::cold, gnu::noinline]] static void abandon_on(State& s, rank_t target) noexcept {
+  [[gnu::noinline]] static void abandon_on(State& s, rank_t target) noexcept {
     s.abandon(operation);
     end_on(s, target);
   }
@@ -248,8 +248,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
     }
   }
   /// Out of line, and without the lock itself, whose members would be in memory.
-  [[gnu::cold, gnu::noinline]] static void end_otherwise(State& s, rank_t target, lock_kind kind,
-                                                         detail::uncaught_since before) noexcept {
+  [[gnu::noinline]] static void end_otherwise(State& s, rank_t target, lock_kind kind,
+                                              detail::uncaught_since before) noexcept {
     detail::noted_use<State> use(s);
     use.keep();  // the window may have gone, and this may be its last lock
     if (before.any()) return abandon_on(s, target);

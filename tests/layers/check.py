@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Includes point down only: check.py INCLUDE_DIR. The list of layers is the one in README.md, under "## Layers"."""
+"""Includes point down only, and no function but one that throws is cold: check.py INCLUDE_DIR. The list of layers is the one in README.md, under "## Layers"."""
 import pathlib
 import re
 import sys
@@ -56,6 +56,10 @@ for path in headers:
         wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
     if name != 'platform/setting.hpp' and 'getenv("PGAS_' in text:
         wrong.append(f'{name} calls getenv: read the variable by detail::setting, which refuses bad values in one form')
+    # g++ takes for cold what only cold functions call: so a program's own body was compiled for size.
+    for line in re.findall(r'^.*gnu::(?:cold|hot)\b.*$', text, re.MULTILINE):
+        if 'noreturn' not in line:
+            wrong.append(f'{name} has gnu::cold or gnu::hot on a function that returns; only one that throws is cold')
     includes[name] = []
     large[name] = [each for each in LARGE if re.search(rf'#\s*include\s*<{each}>', text)]
     if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):

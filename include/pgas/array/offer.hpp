@@ -65,8 +65,8 @@ struct array_offer {
 
 /// The description of an array: its extents, its halo, and its layout if that is not the default.
 template <std::size_t N, class Layout>
-[[gnu::cold]] std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around,
-                                     Layout const& rule) {
+std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const& around,
+                       Layout const& rule) {
   std::string widths;
   std::string edges;
   for (std::size_t d = 0; d < N; ++d) {

@@ -346,8 +346,7 @@ class calls_state final : public call_home {
   }
 
   /// Tells a caller that its function has thrown, or keeps that for finish() if it awaits no answer.
-  [[gnu::cold, gnu::noinline]] void fail(rank_t from, std::span<word const> record,
-                                         std::exception_ptr const& why) {
+  [[gnu::noinline]] void fail(rank_t from, std::span<word const> record, std::exception_ptr const& why) {
     constexpr std::size_t longest = 160;
     auto [code, text] = call_failure::of(why);
     if (call_head::of(record[0]).kind != call_kind::call) {

@@ -100,7 +100,7 @@ class tiled {
     });
     return found;
   }
-  [[gnu::cold, nodiscard]] std::string describe() const {
+  [[nodiscard]] std::string describe() const {
     std::string text;
     with_each([&](auto d) {
       detail::append_text(text, {text.empty() ? "tiled(" : ", ", std::get<d>(each_).describe()});

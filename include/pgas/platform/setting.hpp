@@ -22,7 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 class setting {
  public:
   /// A variable of the environment.
-  [[gnu::cold]] static setting variable(char const* name) {
+  static setting variable(char const* name) {
     char const* const text = std::getenv(name);
     return {name, text != nullptr ? text : ""};
   }
@@ -32,8 +32,7 @@ class setting {
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
   /// A whole number, decimal or with 0x. `what` names its kind, such as "a number of ranks".
-  [[gnu::cold, nodiscard]] std::uint64_t whole(std::string_view what, std::uint64_t least,
-                                               std::uint64_t most) const {
+  [[nodiscard]] std::uint64_t whole(std::string_view what, std::uint64_t least, std::uint64_t most) const {
     std::string_view digits = text_;
     int const base = digits.starts_with("0x") ? 16 : 10;
     if (base == 16) digits.remove_prefix(2);
@@ -48,7 +47,7 @@ class setting {
   }
 
   /// A time in seconds. The limit of one year is as good as never, and fits into every clock.
-  [[gnu::cold, nodiscard]] double seconds() const {
+  [[nodiscard]] double seconds() const {
     constexpr std::uint64_t most = 32'000'000;
     double value = 0;
     auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
@@ -60,14 +59,14 @@ class setting {
   }
 
   /// 1 for yes, 0 for no.
-  [[gnu::cold, nodiscard]] bool yes_or_no() const {
+  [[nodiscard]] bool yes_or_no() const {
     if (text_ != "0" && text_ != "1") refuse("0 or 1");
     return text_ == "1";
   }
 
   /// The index of the text in a list of names.
   template <class Names>
-  [[gnu::cold, nodiscard]] std::size_t one_of(Names const& names) const {
+  [[nodiscard]] std::size_t one_of(Names const& names) const {
     std::size_t index = 0;
     for (std::string_view const known : names) {
       if (known == text_) return index;

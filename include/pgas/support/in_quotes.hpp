@@ -10,7 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Text that a user gave, with each control character as an escape: "\\n", "\\x1b". A terminal that shows the
 /// text does what the characters say otherwise. Bytes of other characters in UTF-8 stay as they are.
-[[gnu::cold]] inline std::string escaped(std::string_view text) {
+inline std::string escaped(std::string_view text) {
   std::string shown;
   for (std::size_t i = 0; i < text.size(); ++i) {
     auto const byte = static_cast<unsigned char>(text[i]);
@@ -34,7 +34,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Text that a user gave, for a message: escaped, in quotation marks, and its first 500 bytes if it is
 /// longer.
-[[gnu::cold]] inline std::string in_quotes(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 500;
   std::string shown("'");
   shown.append(escaped(text.substr(0, most))).append(text.size() > most ? "...'" : "'");

@@ -56,7 +56,7 @@ class keeper {
     std::swap(object_, other.object_);
     std::swap(record_, other.record_);
   }
-  [[gnu::cold, gnu::noinline]] void destroy() noexcept {
+  [[gnu::noinline]] void destroy() noexcept {
     record_->destroy(object_);
     delete record_;
   }

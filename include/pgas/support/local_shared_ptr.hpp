@@ -17,7 +17,7 @@ struct use_count {
   /// The last keeper has gone.
   virtual void let_go() noexcept { delete this; }
   /// One keeper has gone. Out of line, for a keeper that is rare.
-  [[gnu::cold, gnu::noinline]] void drop() noexcept {
+  [[gnu::noinline]] void drop() noexcept {
     if (--keepers == 0) let_go();
   }
 

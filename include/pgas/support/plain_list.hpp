@@ -38,7 +38,7 @@ class list_memory {
     other.at_ = nullptr;
     other.bytes_ = other.size_ = 0;
   }
-  [[gnu::cold]] void grow(std::size_t bytes) {
+  void grow(std::size_t bytes) {
     std::size_t const room = bytes > 2 * bytes_ ? bytes : 2 * bytes_;
     void* const larger = ::operator new(room);
     if (bytes_ != 0) std::memcpy(larger, at_, bytes_);

@@ -23,7 +23,7 @@ class text_piece {
   text_piece(unsigned long number) noexcept : value_(number), is_(kind::natural) {}
   text_piece(unsigned long long number) noexcept : value_(number), is_(kind::natural) {}
 
-  [[gnu::cold]] void append_to(std::string& all) const {
+  void append_to(std::string& all) const {
     if (is_ == kind::text) {
       all.append(text_, static_cast<std::size_t>(value_));
     } else if (is_ == kind::negative) {
@@ -42,14 +42,13 @@ class text_piece {
 };
 
 /// Appends texts and numbers to a message.
-[[gnu::cold, gnu::noinline]] inline void append_text(std::string& all,
-                                                     std::initializer_list<text_piece> pieces) {
+[[gnu::noinline]] inline void append_text(std::string& all, std::initializer_list<text_piece> pieces) {
   for (text_piece const& piece : pieces) piece.append_to(all);
 }
 
 /// Joins texts and numbers: text_of({"rank ", rank, " left"}). A chain of `+` would compile to a temporary
 /// string, and the code that destroys it, for each of its links.
-[[gnu::cold, gnu::noinline]] inline std::string text_of(std::initializer_list<text_piece> pieces) {
+[[gnu::noinline]] inline std::string text_of(std::initializer_list<text_piece> pieces) {
   std::string all;
   append_text(all, pieces);
   return all;

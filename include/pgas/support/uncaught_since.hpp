@@ -58,7 +58,7 @@ class uncaught_since {
     std::memcpy(&uncaught, static_cast<std::byte const*>(counts) + sizeof(void*), sizeof uncaught);
     return uncaught;
   }
-  [[gnu::cold, gnu::noinline]] static unsigned look_up() noexcept {
+  [[gnu::noinline]] static unsigned look_up() noexcept {
     void const*& found = of_this_thread();
     if (found == &not_looked_up) found = abi::__cxa_get_globals();
     return count_in(found);

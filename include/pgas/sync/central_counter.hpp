@@ -80,7 +80,7 @@ class arrival_counter {
 
   // Out of line, so that the rank that arrives last saves no registers.
 
-  [[gnu::cold, gnu::noinline]] void wake_and_wait(word before, std::string_view operation) {
+  [[gnu::noinline]] void wake_and_wait(word before, std::string_view operation) {
     sum_.wake_sleepers();
     if (before < last_) wait_for_all(operation);
   }

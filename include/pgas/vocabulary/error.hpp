@@ -94,7 +94,7 @@ inline thread_local error_listener* listens_to_errors = nullptr;
 }  // namespace detail
 
 /// The category of every pgas::errc.
-[[gnu::cold]] inline std::error_category const& category() noexcept {
+inline std::error_category const& category() noexcept {
   static detail::error_category const instance;
   return instance;
 }
@@ -154,7 +154,7 @@ namespace detail {
 
 /// The description of another rank's failure as a cause: "rank 1: put: ..." reads "rank 1 failed: put: ...",
 /// so that a message begins with one rank and one operation.
-[[gnu::cold]] inline std::string as_cause(std::string_view description) {
+inline std::string as_cause(std::string_view description) {
   constexpr std::string_view rank = "rank ";
   std::string cause(description);
   if (!description.starts_with(rank)) return cause;
@@ -166,13 +166,13 @@ namespace detail {
 }
 
 /// An index as a text. An index beyond all memory was negative before its conversion: -1 is "-1".
-[[gnu::cold]] inline std::string index_text(std::size_t index) {
+inline std::string index_text(std::size_t index) {
   auto const as_given = static_cast<std::ptrdiff_t>(index);
   return as_given < 0 ? text_of({as_given}) : text_of({index});
 }
 
 template <std::size_t N>
-[[gnu::cold]] std::string index_text(std::array<std::size_t, N> const& index) {
+std::string index_text(std::array<std::size_t, N> const& index) {
   std::string text;
   for (std::size_t i : index) text += (text.empty() ? "" : ", ") + index_text(i);
   return text;

@@ -50,8 +50,8 @@ class grid {
   }
 
   /// A sentence that says what is wrong with this grid for `ranks` ranks, or nothing if the grid fits.
-  [[gnu::cold, nodiscard]] std::optional<std::string> error_for(
-      rank_t ranks, std::array<bool, N> const& undivided = {}) const {
+  [[nodiscard]] std::optional<std::string> error_for(rank_t ranks,
+                                                     std::array<bool, N> const& undivided = {}) const {
     std::optional<std::string> found = error_of_extents(ranks);
     if (found) return found;
     rank_t const places = extents_over(ranks, undivided).size();
@@ -61,7 +61,7 @@ class grid {
                             " divides, and ", places, " are there"});
   }
   /// The extents in text, such as "2 x 3": for messages.
-  [[gnu::cold, nodiscard]] std::string describe() const {
+  [[nodiscard]] std::string describe() const {
     std::string text = detail::joined(extents_, " x ");
     if (ranks_per_node_ != 1) detail::append_text(text, {" in nodes of ", ranks_per_node_});
     return text;
@@ -137,7 +137,7 @@ class grid {
     return all.best;
   }
 
-  [[gnu::cold, nodiscard]] std::optional<std::string> error_of_extents(rank_t ranks) const {
+  [[nodiscard]] std::optional<std::string> error_of_extents(rank_t ranks) const {
     rank_t fixed = 1;
     bool any_free = false;
     for (rank_t e : extents_) {

@@ -107,7 +107,7 @@ class handshake {
   };
 
   /// Keeps the reason that the current exception gives, or throws it again if it is of another kind.
-  [[gnu::cold, gnu::noinline]] void keep_reason() {
+  [[gnu::noinline]] void keep_reason() {
     try {
       throw;
     } catch (error const& e) {

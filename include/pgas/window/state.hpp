@@ -145,7 +145,7 @@ struct window_state : use_count {
   }
 
   /// Tells every rank that this one left `operation` by an exception, so that no rank waits for it.
-  [[gnu::cold, gnu::noinline]] void abandon(std::string_view operation) noexcept {
+  [[gnu::noinline]] void abandon(std::string_view operation) noexcept {
     team->backend.fail(text_of(
         {"rank ", team->backend.world_rank(rank()), " left ", operation, " (", label, ") by an exception"}));
     if constexpr (abandoned_segment<segment_type>) segment.abandon();

@@ -91,7 +91,7 @@ inline bool fence_everywhere() noexcept {
          ::syscall(SYS_membarrier, global_expedited, 0, 0) == 0;
 }
 
-[[gnu::cold, gnu::noinline]] inline void wake(std::uint32_t* at) noexcept {
+[[gnu::noinline]] inline void wake(std::uint32_t* at) noexcept {
   // acq_rel: release pairs with the acquire of a later sleeper's exchange, which then loads the stored word.
   if (std::atomic_ref(*at).exchange(0, std::memory_order_acq_rel) == 0) return;
   ::syscall(SYS_futex, at, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -108,7 +108,7 @@ inline bool fence_everywhere() noexcept {
 /// The same for the bell that lies `Words` words behind a word. The call that wakes takes the word, whose
 /// address the caller has, so a storer does not compute that of the bell.
 template <std::size_t Words, class Word>
-[[gnu::cold, gnu::noinline]] void wake_behind(Word* at) noexcept {
+[[gnu::noinline]] void wake_behind(Word* at) noexcept {
   wake(reinterpret_cast<std::uint32_t*>(at + Words));
 }
 template <std::size_t Words, class Word>

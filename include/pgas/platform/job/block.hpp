@@ -105,8 +105,8 @@ struct job_block {
 
   /// Writes note `number`, and makes it the job's failure if that still is `before`. Calls nothing that a
   /// handler of a signal may not call.
-  [[gnu::cold, gnu::noinline]] void record_failure(std::size_t number, std::uint32_t before, rank_t rank,
-                                                   std::string_view what, errc code) noexcept {
+  [[gnu::noinline]] void record_failure(std::size_t number, std::uint32_t before, rank_t rank,
+                                        std::string_view what, errc code) noexcept {
     failure_note& note = notes[number];
     if (failure.load(std::memory_order_acquire) != before) return;
     if (note.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it

@@ -26,8 +26,7 @@ struct sighting {
 ///
 /// Costs n^2 / 64 operations on words for n ranks, times the number of passes, which is small unless ranks
 /// form long chains.
-[[gnu::cold, nodiscard]] inline plain_list<sighting> blocked_ranks(job_block const& block,
-                                                                   bool copies = true) {
+[[nodiscard]] inline plain_list<sighting> blocked_ranks(job_block const& block, bool copies = true) {
   std::size_t const size = block.ranks;
   std::size_t const words = (size + 63) / 64;
   auto const bit = [](std::size_t r) { return std::uint64_t{1} << (r % 64); };

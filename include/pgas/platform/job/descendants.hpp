@@ -22,7 +22,7 @@ struct descendant {
 
 /// All descendants of this process that have not ended. If this process is a subreaper, it inherits its
 /// children's orphans, so the result includes daemons. Empty if /proc is not there.
-[[gnu::cold]] inline plain_list<descendant> descendants() {
+inline plain_list<descendant> descendants() {
   plain_list<descendant> all;
   ::DIR* const open = ::opendir("/proc");
   if (open == nullptr) return all;

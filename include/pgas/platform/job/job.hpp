@@ -45,14 +45,14 @@ class job {
 
   /// Makes the block and an arena for a new job. With `shared_arena` false there is no arena: the ranks share
   /// no payload.
-  [[gnu::cold, nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
+  [[nodiscard]] static job create(rank_t ranks, bool shared_arena = true) {
     job made = create_for_launcher(ranks, shared_arena);
     made.memory_->close_descriptor();
     return made;
   }
 
   /// Likewise, and keeps the memfd open at `fd()` for ranks that join by `attach`.
-  [[gnu::cold, nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
+  [[nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
       throw_error(errc::invalid_argument, supervisor,
                   {"a job has 1 to ", job_block::max_ranks, " ranks, not ", ranks});
@@ -71,7 +71,7 @@ class job {
 
   /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
   /// descriptor since. No other process may join as the same rank while this one runs.
-  [[gnu::cold, nodiscard]] static job attach(int fd, rank_t rank) {
+  [[nodiscard]] static job attach(int fd, rank_t rank) {
     static shared_owner<job_memory> joined_before;
     struct ::stat info {};
     bool const is_job = ::fstat(fd, &info) == 0 &&
@@ -96,7 +96,7 @@ class job {
   }
 
   /// Joins a job as one of its ranks, for a rank that another process has given the memfd.
-  [[gnu::cold, nodiscard]] static job share(int fd, rank_t rank) {
+  [[nodiscard]] static job share(int fd, rank_t rank) {
     struct ::stat info {};
     if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < job_memory::block_bytes())
       throw_error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
@@ -129,7 +129,7 @@ class job {
 
   // Phases and failure
 
-  [[gnu::cold]] void mark_running() const noexcept {
+  void mark_running() const noexcept {
     if (!bell::admit_fences()) block().without_fences.store(1, std::memory_order_relaxed);
     record().process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
     record().phase.store(job_block::running, std::memory_order_release);
@@ -137,19 +137,18 @@ class job {
   void mark_returned() const noexcept {
     record().phase.store(job_block::returned, std::memory_order_release);
   }
-  [[gnu::cold]] void mark_finished(rank_t rank) const noexcept {
+  void mark_finished(rank_t rank) const noexcept {
     record(rank).phase.store(job_block::finished, std::memory_order_release);
   }
 
   /// Records the job's failure; only the first record counts. All waits of all ranks then throw.
-  [[gnu::cold]] void mark_failed(rank_t rank, std::string_view what,
-                                 errc code = errc::rank_failed) const noexcept {
+  void mark_failed(rank_t rank, std::string_view what, errc code = errc::rank_failed) const noexcept {
     block().record_failure(2 * writer(), 0, rank, what, code);
   }
 
   /// Records why this rank's main ended early. It adds the cause to a failure that a guard has already
   /// recorded during unwinding. An error that repeats that failure, as a wait throws it, is no cause.
-  [[gnu::cold]] void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
+  void mark_cause(std::string_view what, errc code = errc::rank_failed) const noexcept {
     mark_failed(rank_, what, code);
     std::uint32_t const now = block().failure.load(std::memory_order_acquire);
     if (now % 2 == 0 || failure().rank != rank_) return;  // none, or a cause
@@ -264,7 +263,7 @@ class job {
 
   // Bootstrap
 
-  [[gnu::cold]] void put(std::string_view key, bytes_in value) const {
+  void put(std::string_view key, bytes_in value) const {
     guard const hold(*this);
     job_block& b = block();
     std::uint32_t count = b.entry_count.load(std::memory_order_relaxed);
@@ -285,10 +284,10 @@ class job {
 
   void get(std::string_view key, bytes_out into) const;  // in wait.hpp: it waits
   void fence() const;                                    // in wait.hpp: it waits
-  [[gnu::cold]] void fail(std::string_view what) const noexcept { mark_failed(rank_, what); }
+  void fail(std::string_view what) const noexcept { mark_failed(rank_, what); }
 
   /// The entry under `key`, or null.
-  [[gnu::cold, nodiscard]] job_block::entry const* find(std::string_view key) const noexcept {
+  [[nodiscard]] job_block::entry const* find(std::string_view key) const noexcept {
     job_block& b = block();
     std::uint32_t const count = b.entry_count.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -363,7 +362,7 @@ class job {
   [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_) + 1; }
 
   /// Enters this process as the one that runs the rank.
-  [[gnu::cold]] void claim_rank() const {
+  void claim_rank() const {
     std::uint32_t now = record().phase.load(std::memory_order_acquire);
     auto const self = static_cast<std::uint32_t>(::getpid());
     while (now == job_block::absent || now == job_block::returned) {

@@ -35,7 +35,7 @@ class job_memory {
 
   /// Makes the memory of a new job, and keeps the memfd open. If the system refuses so much address space,
   /// asks for half of it, and so on. Throws errc::no_space or errc::unsupported.
-  [[gnu::cold, nodiscard]] static shared_owner<job_memory> create(bool has_arena) {
+  [[nodiscard]] static shared_owner<job_memory> create(bool has_arena) {
     std::uint64_t arena = within_file_limit(has_arena ? wanted_arena_bytes() : 0);
     int const fd = make_memfd();
     for (;; arena = arena / 2 / page * page) {
@@ -54,8 +54,7 @@ class job_memory {
 
   /// Maps the memory of a job that another process has made; `file` describes its memfd. Leaves the
   /// descriptor to its owner. Throws errc::no_space.
-  [[gnu::cold, nodiscard]] static shared_owner<job_memory> of_file(int fd, struct ::stat const& file,
-                                                                   rank_t rank) {
+  [[nodiscard]] static shared_owner<job_memory> of_file(int fd, struct ::stat const& file, rank_t rank) {
     auto const bytes = static_cast<std::uint64_t>(file.st_size);
     void* const base = map(fd, bytes);
     if (base == nullptr) throw_error(errc::no_space, rank, "attach", std::strerror(errno));
@@ -67,7 +66,7 @@ class job_memory {
 
   job_memory(job_memory const&) = delete;
   job_memory& operator=(job_memory const&) = delete;
-  [[gnu::cold]] ~job_memory() {
+  ~job_memory() {
     ::munmap(base_, bytes_);
     close_descriptor();
   }
@@ -94,7 +93,7 @@ class job_memory {
 
   /// The address space that a job asks for first. Unused address space costs nothing, except under valgrind,
   /// which keeps a shadow of every mapped byte. Its preloaded library reveals valgrind.
-  [[gnu::cold, nodiscard]] static std::uint64_t wanted_arena_bytes() noexcept {
+  [[nodiscard]] static std::uint64_t wanted_arena_bytes() noexcept {
     char const* const preloaded = std::getenv("LD_PRELOAD");
     bool const in_valgrind =
         preloaded != nullptr && std::string_view(preloaded).find("vgpreload") != std::string_view::npos;
@@ -103,7 +102,7 @@ class job_memory {
 
   /// The part of the wanted arena that the limit of file sizes allows. A memfd is a file, and a process that
   /// makes it larger than the limit is killed by SIGXFSZ.
-  [[gnu::cold]] static std::uint64_t within_file_limit(std::uint64_t wanted) {
+  static std::uint64_t within_file_limit(std::uint64_t wanted) {
     ::rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
     std::uint64_t const most = limit.rlim_cur;
@@ -117,7 +116,7 @@ class job_memory {
   }
 
   /// A memfd with a number of at least 3.
-  [[gnu::cold]] static int make_memfd() {
+  static int make_memfd() {
     int fd = ::memfd_create("pgas", MFD_CLOEXEC);
     if (fd >= 0 && fd <= STDERR_FILENO) {
       int const given = fd;
@@ -135,7 +134,7 @@ class job_memory {
 
   /// Maps the memfd, without its pages in core dumps. Returns null, with errno, if the system refuses. The
   /// mapping begins with a huge page, so that huge pages of the file are huge pages of each process.
-  [[gnu::cold]] static void* map(int fd, std::uint64_t bytes) noexcept {
+  static void* map(int fd, std::uint64_t bytes) noexcept {
     std::uint64_t const reserved = in_pages(bytes) + huge_page;
     void* const space =
         ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

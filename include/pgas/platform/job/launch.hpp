@@ -12,7 +12,7 @@ struct inherited {
   int fd = -1;
   rank_t rank = -1;
 
-  [[gnu::cold]] static inherited find() {
+  static inherited find() {
     auto const fd = setting::variable("PGAS_JOB_FD");
     auto const rank = setting::variable("PGAS_RANK");
     if (!fd.given() || !rank.given()) return {};

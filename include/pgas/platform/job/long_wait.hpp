@@ -138,7 +138,7 @@ class long_wait {
   /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
   /// between its looks doubles, so that a wait that is only long costs little. Rank 0 also looks beside
   /// another one if it receives copies of records, since it alone counts them.
-  [[gnu::cold]] void look_for_deadlock(std::int64_t at) {
+  void look_for_deadlock(std::int64_t at) {
     auto& looker = job_.block().looker;
     bool const counts_copies =
         job_.rank() == 0 && job_.block().has_copies.load(std::memory_order_relaxed) != 0;
@@ -178,7 +178,7 @@ class long_wait {
     if (!same) last_ = std::move(set);
   }
 
-  [[gnu::cold, nodiscard]] std::string describe(plain_list<sighting> const& set) const {
+  [[nodiscard]] std::string describe(plain_list<sighting> const& set) const {
     auto const text = [](auto const& from) {
       std::string s;
       for (auto const& c : from) {
@@ -206,8 +206,7 @@ class long_wait {
   }
 
   /// Appends the numbers of awaited ranks, of which bits_of(w) returns the w-th 64 bits.
-  [[gnu::cold]] void append_awaited(std::string& sentence,
-                                    function_ref<std::uint64_t(std::size_t)> bits_of) const {
+  void append_awaited(std::string& sentence, function_ref<std::uint64_t(std::size_t)> bits_of) const {
     char const* separator = " ";
     for (rank_t other = 0; other < job_.size(); ++other) {
       auto const o = static_cast<std::size_t>(other);

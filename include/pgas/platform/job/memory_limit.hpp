@@ -18,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 inline constexpr std::uint64_t no_memory_limit = std::numeric_limits<std::uint64_t>::max();
 
 /// Calls each(line) for the lines of a file, without their ends, until it returns false.
-[[gnu::cold]] inline void for_each_line(std::string const& path, function_ref<bool(std::string_view)> each) {
+inline void for_each_line(std::string const& path, function_ref<bool(std::string_view)> each) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return;
   char buffer[4096];
@@ -31,7 +31,7 @@ inline constexpr std::uint64_t no_memory_limit = std::numeric_limits<std::uint64
 }
 
 /// The number after `key` in a file of lines; no_memory_limit if there is none, as for "max".
-[[gnu::cold]] inline std::uint64_t number_after(std::string const& path, std::string_view key) {
+inline std::uint64_t number_after(std::string const& path, std::string_view key) {
   std::uint64_t value = no_memory_limit;
   auto const take = [&](std::string_view line) {
     if (!line.starts_with(key)) return true;
@@ -63,7 +63,7 @@ struct memory_groups {
   int version = 2;      ///< of the control groups: 1 or 2
 
   /// The bytes that the groups may still take.
-  [[gnu::cold, nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
+  [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
     std::uint64_t least = no_memory_limit;
     for (std::string folder = own; !folder.empty();) {
       least = std::min(least, left_in(folder, wanted));
@@ -76,7 +76,7 @@ struct memory_groups {
  private:
   /// If fewer bytes than `wanted` are free, it counts the pages of files, which the system gives up first.
   /// memory.high is no limit here: it slows a process, and kills none.
-  [[gnu::cold, nodiscard]] std::uint64_t left_in(std::string const& folder, std::uint64_t wanted) const {
+  [[nodiscard]] std::uint64_t left_in(std::string const& folder, std::uint64_t wanted) const {
     std::uint64_t const limit =
         number_after(folder + (version == 2 ? "/memory.max" : "/memory.limit_in_bytes"), "");
     if (limit >= no_memory_limit / 4) return no_memory_limit;  // version 1 says so by such a number
@@ -106,8 +106,8 @@ inline std::string_view take_word(std::string_view& line, char end = ' ') {
 
 /// Finds the folder of the group `own`, if a line of /proc/self/mountinfo is the place of the memory groups
 /// of this version. Returns whether it is.
-[[gnu::cold]] inline bool find_mounted_groups(memory_groups& found, std::string_view line,
-                                              std::string const& own, std::string const& root) {
+inline bool find_mounted_groups(memory_groups& found, std::string_view line, std::string const& own,
+                                std::string const& root) {
   for (int skipped = 0; skipped < 3; ++skipped) take_word(line);
   std::string_view const mounted = take_word(line);  // the group that is visible at the place
   std::string_view const place = take_word(line);
@@ -132,7 +132,7 @@ inline std::string_view take_word(std::string_view& line, char end = ' ') {
 
 /// The control groups of this process in the hierarchy of one version. `root` is put before all paths; a test
 /// has a tree of its own.
-[[gnu::cold]] inline memory_groups groups_of_version(int version, std::string const& root = "") {
+inline memory_groups groups_of_version(int version, std::string const& root = "") {
   memory_groups found{.own = "", .version = version};
   std::string own;  // the group of this process
   auto const take_own = [&](std::string_view line) {
@@ -154,7 +154,7 @@ inline std::string_view take_word(std::string_view& line, char end = ' ') {
 /// The bytes that this process may still take if it wants `wanted`: the least of the machine's free memory
 /// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
 /// by a signal without an error.
-[[gnu::cold]] inline std::uint64_t available_memory(std::uint64_t wanted) {
+inline std::uint64_t available_memory(std::uint64_t wanted) {
   static memory_groups const groups[] = {groups_of_version(1), groups_of_version(2)};
   std::uint64_t const free_kib = number_after("/proc/meminfo", "MemAvailable:");
   std::uint64_t least = free_kib == no_memory_limit ? no_memory_limit : free_kib * 1024;

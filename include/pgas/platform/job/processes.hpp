@@ -118,7 +118,7 @@ class supervisor {
   [[nodiscard]] bool program_lives() const noexcept { return ::getppid() == program_; }
 
   /// Reaps all processes that have ended; returns false when none is left.
-  [[gnu::cold]] bool reap() {
+  bool reap() {
     for (;;) {
       int status = 0;
       ::pid_t const ended = ::waitpid(-1, &status, WNOHANG);
@@ -131,7 +131,7 @@ class supervisor {
     }
   }
 
-  [[gnu::cold]] void record_end(rank_t rank, ::pid_t process, int status) {
+  void record_end(rank_t rank, ::pid_t process, int status) {
     --running_;
     std::string const who = text_of({"rank ", rank, " (process ", process, ")"});
     if (WIFSIGNALED(status)) {
@@ -145,7 +145,7 @@ class supervisor {
   }
 
   /// Begins the end of the job if it is time, and takes its next step.
-  [[gnu::cold]] void act(std::int64_t at) {
+  void act(std::int64_t at) {
     if (!program_lives() && next_signal_ != SIGKILL) {
       next_signal_ = SIGKILL;
       next_step_ = at;
@@ -161,7 +161,7 @@ class supervisor {
     }
   }
 
-  [[gnu::cold]] void signal_all(int signal) const {
+  void signal_all(int signal) const {
     for (::pid_t const pid : ranks_) {
       if (pid != 0) ::kill(pid, signal);
     }

@@ -56,7 +56,7 @@ bool run_rank(job const& j, Main&& main) noexcept {
 }
 
 /// Throws the job's failure, if there is one. A supervisor calls it last.
-[[gnu::cold]] inline void throw_failure(job const& j) {
+inline void throw_failure(job const& j) {
   if (j.failed()) throw_error(j.failure_code(), j.failed_rank(), {j.failure_text()});
 }
 

@@ -96,7 +96,7 @@ class collective_call {
   friend constexpr bool operator==(collective_call const&, collective_call const&) = default;
 
   /// The operation; `in_full` with the size of its values, what is folded, and the root if it has one.
-  [[gnu::cold, nodiscard]] std::string text(bool in_full) const {
+  [[nodiscard]] std::string text(bool in_full) const {
     std::string all;
     constexpr std::string_view alphabet = collective_name::alphabet;
     for (std::size_t i = 0; i < collective_name::most_letters; ++i) {

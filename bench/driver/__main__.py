@@ -97,7 +97,8 @@ def build(given):
     log = BUILD + '.log'
     with open(log, 'w', encoding='utf-8') as out:
         logged(setup + ['--reconfigure'] * configured, out)
-        logged(['ninja', '-k', '0', '-j', '2', '-C', BUILD, *targets(given)], out)
+        if wanted := targets(given):  # without a name, ninja builds everything
+            logged(['ninja', '-k', '0', '-j', '2', '-C', BUILD, *wanted], out)
     os.remove(log)
 
 

@@ -11,6 +11,7 @@ import suites
 
 # The first pattern that fits the whole of row/mode/bytes counts.
 LIMITS = [
+    (r'.* in a body, .*', 'The same loop in a program without the library, built by the same compiler with the same options.'),
     (r'checked_memory/.*', 'The bytes of the windows themselves.'),
     (r'checked_.*', 'The same program without the checker. A check looks at the shadow of each byte, which is as large again.'),
     (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),

@@ -8,6 +8,8 @@ BESIDE = 'From 4 KiB on, a memcpy takes turns with the copies of each library to
          'mapped into this one. So each time has a memcpy in its own process beside it.'
 # The first pattern that fits the whole of row/mode/bytes counts.
 METHODS = [
+    (r'.* in a body, .*', 'The loop stands in the body of a rank, as a user writes it, and the rank is alone. The program and a plain one '
+     'run in turns; each tells the quickest of its sweeps.'),
     (r'.*/(system calls|instructions)(/\d+)?', 'Counted, not timed: system calls are trapped, and callgrind counts the instructions of '
      'rank 0 while there is nothing to wait for.'),
     (r'.*/SCC, (lines|drops|flushes of a cache)/\d+', 'The emulated chip counts the lines that an epoch moves, and what its core forgets.'),

@@ -223,6 +223,12 @@ SUITES = {
         Part({'ours': 'bench_lattice'}, rounds=3),
         Part({'ours': 'bench_async_virtual'}, ranks=(16, 64), style='scale', rounds=1),
     ],
+    # Loops in the bodies of users' programs, beside the same loops in programs without the library.
+    'bodies': [
+        Part({'ours': 'bodies.py'}, ranks=(1,), style='script', rounds=4,
+             arguments=('--target', '1.03', program, level, '{root}/include', compiler))
+        for program in ('plates', 'loops') for compiler in COMPILERS for level in ('-O2', '-O3')
+    ],
     # Programs under the checker of races, beside the same programs without it.
     'checked': [Part({'ours': 'bench_checked'}, rounds=3)],
     # On simulated nodes: the numbers are those of ranks that are fibers.
@@ -246,7 +252,7 @@ SUITES = {
 }
 
 # The suites that run without --suite. The others take too long, and say the same in each run.
-USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps', 'async', 'checked'))
+USUAL = tuple(name for name in SUITES if name not in ('papers', 'scale', 'nodes', 'collectives', 'maps', 'async', 'checked', 'bodies'))
 
 
 def parts_of(names, quick):
@@ -315,6 +321,7 @@ TARGETS = [
     Target(r'heat/.*', raw=1.02, ahead=1),
     Target(r'(heat|stencil) by u\(i, j\)/.*', raw=1.03),
     # The compiler knows as little of these pointers. A row of its own has what knows more on both sides.
+    Target(r'.* in a body, .*', raw=1.03, ranks=(1, 1)),
     Target(r'fields/.* by local views?', raw=1.03, ranks=(1, 1), beside='pointers that may overlap'),
     Target(r'fields/.*', raw=1.03, ranks=(1, 1)),
     Target(r'fft3d/.*', raw=1 / 0.95, ahead=1.5),

@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$root"
 # The headers of the two ways to measure define the same names, so each way has a unit. The examples share one.
 harness='bench/put_get.cpp bench/user_memory.cpp bench/scc.cpp bench/scale.cpp bench/counts_scc.cpp'
-meter=$(ls bench/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scale|scc|nodes|node_collectives)\.cpp$')
+meter=$(ls bench/*.cpp bench/bodies/*.cpp | grep -vE '/(counts_scc|put_get|user_memory|scale|scc|nodes|node_collectives)\.cpp$')
 traced=$(ls examples/*.cpp | grep -vE '/(own_backend|layout|hello_ranks)\.cpp$')  # these have no traced backend
 libraries='-pthread -lboost_context -lpng -lfftw3_threads -lfftw3'
 # shellcheck disable=SC2086 # lists of words
@@ -35,6 +35,9 @@ for unit in traced meter everywhere; do
   echo "$folders -o $folder/$unit $folder/$unit.cpp $libraries"
 done | xargs -P "$(nproc)" -L 1 "$@" -std=c++20 -O0 $warnings -Iinclude -Ibench
 
+# The loops of bodies.py without the library.
+for plain in bench/bodies/plain/*.cpp; do "$1" -std=c++20 -fsyntax-only $warnings -Ibench "$plain"; done
+
 # Runs a program, called NAME, of a unit for at most half a second. It must not fail; its end is not awaited.
 run() {
   unit=$1
@@ -52,7 +55,7 @@ for program in $harness $meter; do
   name=$(basename "$program" .cpp)
   case " $harness " in *" $program "*) unit=traced ;; *) unit=meter ;; esac
   case $name in
-    counts | counts_scc | start_end) run $unit "$name" ;;
+    counts | counts_scc | start_end | plates | loops) run $unit "$name" ;;
     maps) run $unit "$name" --quick --row-seconds 0.001 --keys 1000 ;;
     scale) run $unit "$name" --ranks 20 ;;
     put_get | user_memory | scc) run $unit "$name" --quick ;;

@@ -2,6 +2,8 @@
 // The memory that the ranks of a job share beside payload.
 #include <doctest/doctest.h>
 
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,13 +13,17 @@
 #include <map>
 #include <memory>
 #include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/core_limit.hpp>
+#include <pgas/platform/job/job.hpp>
 #include <pgas/platform/job/memory_limit.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <string>
 #include <utility>
 
-using pgas::detail::groups_of_version;
+using pgas::detail::cores_in_quota;
+using pgas::detail::groups_with;
 using pgas::detail::job_block;
+using pgas::detail::memory_left;
 
 namespace {
 
@@ -38,8 +44,13 @@ class system_tree {
 
   /// The bytes that all groups leave to one that wants so many.
   [[nodiscard]] std::uint64_t left(std::uint64_t wanted) const {
-    return std::min(groups_of_version(1, root_.string()).left(wanted),
-                    groups_of_version(2, root_.string()).left(wanted));
+    return std::min(memory_left(groups_with("memory", 1, root_.string()), wanted),
+                    memory_left(groups_with("memory", 2, root_.string()), wanted));
+  }
+  /// The whole cores that the quotas of all groups are worth.
+  [[nodiscard]] std::uint64_t cores() const {
+    return std::min(cores_in_quota(groups_with("cpu", 1, root_.string())),
+                    cores_in_quota(groups_with("cpu", 2, root_.string())));
   }
 
  private:
@@ -105,7 +116,62 @@ TEST_CASE("pages of files do not count as used memory of a control group when th
 
 TEST_CASE("a system without control groups limits no memory by them") {
   std::map<std::string, std::string> const files{{"proc/self/status", "Name: x\n"}};
-  CHECK(system_tree(files).left(1) == pgas::detail::no_memory_limit);
+  CHECK(system_tree(files).left(1) == pgas::detail::no_limit);
+}
+
+TEST_CASE("the tightest quota of processor time counts on every level of control groups of version 2") {
+  for (std::string const tight : {"", "/a", "/a/b", "/a/b/c"}) {
+    std::map<std::string, std::string> files{{"proc/self/cgroup", "0::/a/b/c\n"},
+                                             {"proc/self/mountinfo", mount_of_version_2}};
+    for (std::string const level : {"", "/a", "/a/b", "/a/b/c"})
+      files["sys/fs/cgroup" + level + "/cpu.max"] = level == tight ? "350000 100000\n" : "max 100000\n";
+    CHECK_MESSAGE(system_tree(files).cores() == 3, "the quota is on level ", tight);
+  }
+}
+
+TEST_CASE("the tightest quota of processor time counts on every level of control groups of version 1") {
+  for (std::string const tight : {"", "/a", "/a/b"}) {
+    std::map<std::string, std::string> files{
+        {"proc/self/cgroup", "4:cpu,cpuacct:/a/b\n5:memory:/c\n0::/\n"},
+        {"proc/self/mountinfo", std::string(mounts_of_version_1) +
+                                    "36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"}};
+    for (std::string const level : {"", "/a", "/a/b"}) {
+      files["sys/fs/cgroup/cpu" + level + "/cpu.cfs_quota_us"] = level == tight ? "50000\n" : "-1\n";
+      files["sys/fs/cgroup/cpu" + level + "/cpu.cfs_period_us"] = "100000\n";
+    }
+    CHECK_MESSAGE(system_tree(files).cores() == 1, "half a core is the quota of level ", tight);
+  }
+}
+
+TEST_CASE("a system without quotas of processor time limits no cores by them") {
+  std::map<std::string, std::string> files{{"proc/self/status", "Name: x\n"}};
+  CHECK(system_tree(files).cores() == pgas::detail::no_limit);
+  files = {{"proc/self/cgroup", "0::/a\n"},
+           {"proc/self/mountinfo", mount_of_version_2},
+           {"sys/fs/cgroup/a/cpu.max", "max 100000\n"}};
+  CHECK(system_tree(files).cores() == pgas::detail::no_limit);
+}
+
+TEST_CASE("a process that may run on one core counts one core, and two ranks on it share it") {
+  int const there = pgas::detail::allowed_cores().count();
+  CHECK(there >= 1);
+  CHECK(pgas::detail::available_cores() <= there);
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    auto one = pgas::detail::allowed_cores();
+    bool found = false;
+    for (auto& each : one.bits) {
+      each = found ? 0 : each & (~each + 1);  // the lowest bit of the first word that has one
+      found = found || each != 0;
+    }
+    ::sched_setaffinity(0, sizeof one.bits, reinterpret_cast<::cpu_set_t const*>(one.bits.data()));
+    bool const right = pgas::detail::available_cores() == 1 && pgas::detail::job::create(2).shares_cores() &&
+                       !pgas::detail::job::create(1).shares_cores();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a block made in zeros equals a block whose constructor wrote every member") {

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <limits>
 #include <pgas/concepts/bootstrap.hpp>
+#include <pgas/platform/job/core_limit.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/support/algorithms.hpp>
-#include <pgas/support/cores.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/shared_owner.hpp>
@@ -192,8 +192,9 @@ auto run_on(rank_t asked, Body const& body) {
 
 /// Runs body(team) on every rank of a new job and returns rank 0's result.
 ///
-/// `ranks` is the number of ranks. Without it PGAS_RANKS decides, else the number of cores. Under pgas-run
-/// the program is one rank already, and the launcher's number counts. The caller supervises and is no rank.
+/// `ranks` is the number of ranks. Without it PGAS_RANKS decides, else the number of cores that the program
+/// may use, by its affinity and its control groups, and at least 2. Under pgas-run the program is one rank
+/// already, and the launcher's number counts. The caller supervises and is no rank.
 /// It returns when all ranks have returned. If a rank fails by an exception, a signal or an early exit, the
 /// others are ended, and run throws `error` with the number of the first rank that failed.
 ///

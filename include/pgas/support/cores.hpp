@@ -3,7 +3,6 @@
 
 #include <sched.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #endif
@@ -18,9 +17,6 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 // The part of <thread> that platform code needs. That header costs a program as much compile time as
 // <vector>.
-
-/// The number of cores on which this process may run: std::thread::hardware_concurrency().
-[[nodiscard]] inline int available_cores() noexcept { return ::get_nprocs(); }
 
 /// Lets another thread have this core: std::this_thread::yield().
 ///

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <pgas/platform/job/core_limit.hpp>
 #include <pgas/support/algorithms.hpp>
-#include <pgas/support/cores.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
@@ -57,7 +57,7 @@ struct job_block {
 
   std::atomic<std::uint32_t> version{layout};
   std::uint32_t ranks = 0;
-  /// Of the machine, as the launcher counted them.
+  /// That the ranks can use at once, as the launcher counted them.
   std::uint32_t cores = static_cast<std::uint32_t>(available_cores());
   std::uint64_t arena_bytes = 0;
   double timeout_seconds = 0;  ///< of every wait; 0: none

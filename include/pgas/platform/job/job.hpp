@@ -20,6 +20,7 @@
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/cores.hpp>
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>

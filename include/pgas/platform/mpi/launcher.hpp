@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <pgas/platform/job/core_limit.hpp>
 #include <pgas/platform/mpi/implementation.hpp>
-#include <pgas/support/cores.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>

@@ -40,10 +40,9 @@ class member {
         number_(session_.new_job_number(mail_ranks_)),
         job_(join(shares, mail_ranks_, together_)),
         mail_(mail_ranks_, tag(0), job_, together_),
-        letters_(mail_ranks_, tag(5)),
-        neighbours_(node(mail_ranks_).ranks()) {
+        letters_(mail_ranks_, tag(5)) {
     session_.enter_job();
-    job_.set_shares_cores(static_cast<long>(neighbours_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN));
+    meet_neighbours();
     std::vector<rank_t> everybody(static_cast<std::size_t>(job_.size()));
     for (rank_t rank = 0; rank < job_.size(); ++rank) everybody[static_cast<std::size_t>(rank)] = rank;
     world_ = std::make_shared<communicator>(duplicate(given));
@@ -239,6 +238,15 @@ class member {
                     most.given() ? static_cast<rank_t>(most.whole("a number of ranks", 1, 1'000'000)) : size);
     together = here.ranks();
     return here.share_job(ranks, rank, size);
+  }
+
+  /// Learns which ranks are on this node, and on how many cores they run.
+  void meet_neighbours() {
+    node const here(mail_ranks_);
+    neighbours_ = here.ranks();
+    int const cores = here.cores();
+    job_.set_shares_cores(static_cast<int>(neighbours_.size()) > cores);
+    if (together_.front() == job_.rank()) job_.block().cores = static_cast<std::uint32_t>(cores);
   }
 
   void open_guards() {

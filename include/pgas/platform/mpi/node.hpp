@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <pgas/platform/job/core_limit.hpp>
 #include <pgas/platform/job/job.hpp>
 #include <pgas/platform/mpi/call.hpp>
 #include <string>
@@ -43,6 +44,17 @@ class node {
 
   /// Their numbers in `ranks`, ascending.
   [[nodiscard]] std::vector<rank_t> const& ranks() const noexcept { return ranks_; }
+
+  /// The number of cores that the ranks of this node can use at once. A launcher may bind each rank to cores
+  /// of its own. Collective over the node.
+  [[nodiscard]] int cores() const {
+    core_set const mine = allowed_cores();
+    core_set all;
+    check_call(MPI_Allreduce(mine.bits.data(), all.bits.data(), static_cast<int>(all.bits.size()),
+                             MPI_UINT64_T, MPI_BOR, here_),
+               "MPI_Allreduce");
+    return usable_cores(all);
+  }
 
   /// Makes one job for the ranks of this node; the job has `size` ranks on all nodes. The first rank of the
   /// node makes the memory, and the others open it in /proc. All ranks throw if that fails on one of them.

@@ -6,6 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include <pgas/global_array.hpp>
+#include <pgas/stage.hpp>
+
 #include "support/ranks.hpp"
 
 using namespace pgas_test;
@@ -20,6 +23,11 @@ struct particle {
   double x = 0;
   int id = 0;
   friend bool operator==(particle const& a, particle const& b) { return a.x == b.x && a.id == b.id; }
+};
+
+/// A type that has as many bytes as the parts of windows are aligned to.
+struct alignas(pgas::part_alignment) aligned_element {
+  int id = 0;
 };
 
 std::vector<int> numbers(int first, std::size_t count) {
@@ -85,6 +93,36 @@ TEST_CASE("window: all bytes are zero at first") {
       epoch.next();
       epoch.put((team.rank() + 1) % team.size(), 0, values);
     }
+  });
+}
+
+TEST_CASE("window: elements aligned to 128 bytes lie so in each part and stage, also in teams of teams") {
+  everywhere([](auto& team) {
+    auto const odd = make_window<char>(team, 4096 + 24 * at_rank(team.rank()));  // moves the next windows
+    auto const look = [](auto const& team_of_it) {
+      auto const w = make_window<aligned_element>(team_of_it, 3 + at_rank(team_of_it.rank()));
+      auto const a = pgas::make_array<aligned_element>(team_of_it, {5, 3});
+      auto const is_aligned = [](aligned_element const& e) {
+        return reinterpret_cast<std::uintptr_t>(&e) % alignof(aligned_element) == 0;
+      };
+      {
+        pgas::fence epoch{w};
+        aligned_element const mine{team_of_it.rank()};
+        for (rank_t r = 0; r < team_of_it.size(); ++r) {
+          if (team_of_it.rank() == (r + 1) % team_of_it.size()) epoch.put(r, 1, mine);
+        }
+      }
+      auto const own = pgas::stage(w, pgas::read_only);
+      for (auto const& e : own) require(is_aligned(e), "an element is aligned");
+      require_equal(own[1].id, (team_of_it.rank() + 1) % team_of_it.size(), "the element that was put");
+      auto const cells = pgas::stage(a, pgas::read_only);
+      if (a.own_box().size() != 0) require(is_aligned(cells(a.first_row(), 0)), "a cell is aligned");
+      if constexpr (std::remove_cvref_t<decltype(w)>::has_parts) {
+        for (rank_t r = 0; r < w.ranks(); ++r) require(is_aligned(w.part(r)[0]), "a part is aligned");
+      }
+    };
+    look(team);
+    look(team.split(team.rank() % 2));
   });
 }
 

@@ -232,6 +232,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
                               std::array<std::size_t, N> const& extents, Rule const& given,
                               std::type_identity_t<halos<N>> const& around = {}) {
+  detail::check_alignment<T>();
   constexpr std::string_view operation = "make_array";
   team.state()->deferred->rethrow();
 

@@ -224,6 +224,16 @@ plain_list<std::size_t> sizes_of_parts(handshake<Backend>& shake, window_offer c
   return sizes;
 }
 
+/// Refuses elements that would lie at wrong places, wherever a backend allocates a window's memory.
+template <class T>
+consteval void check_alignment() {
+  static_assert(
+      alignof(T) <= part_alignment,
+      "pgas: this type is aligned to more than 128 bytes (pgas::part_alignment), at which the parts "
+      "of windows and arrays begin; align it to at most 128 bytes, or give make_window a span of "
+      "memory that the program has allocated");
+}
+
 /// Makes a window together with all ranks of a team. One rank reserves the memory: reserve(backend, bytes of
 /// each part) returns a handle. Each rank attaches to it: attach(backend, handle, own bytes) returns a
 /// segment. `more` goes to the constructor of the window's state.
@@ -282,14 +292,14 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
 
 /// Makes a window to which this rank contributes `size` elements, zero allowed, all bytes zero.
 ///
-/// Collective over the team. The window has the team's policies unless it is given others:
-/// `make_window<double>(team.with<uncached>(), n)`.
-/// Throws, on every rank, errc::no_space when there is too little memory, and errc::mismatch when ranks ask
-/// for different element types or policies. Costs a few barriers, and the first touch of the memory by its
-/// owner. MPI_Win_allocate.
+/// T is aligned to part_alignment at most. Collective over the team. The window has the team's policies
+/// unless it is given others: `make_window<double>(team.with<uncached>(), n)`. Throws, on every rank,
+/// errc::no_space when there is too little memory, and errc::mismatch when ranks ask for different element
+/// types or policies. Costs a few barriers, and the first touch of the memory by its owner. MPI_Win_allocate.
 template <transportable T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
           std::integral Size>
 [[nodiscard]] auto make_window(team<Backend, Coherence, Protocols> const& team, Size size) {
+  detail::check_alignment<T>();
   return detail::join_window<window<T, Backend, Coherence, Protocols>>(
       team, static_cast<std::size_t>(size), "",
       [](Backend& b, std::span<std::size_t const> sizes) { return b.reserve_segment(sizes); },

@@ -48,6 +48,32 @@ TEST_CASE("segment: it knows its rank, the number of ranks, and the size of each
   });
 }
 
+TEST_CASE("segment: each part begins at a multiple of part_alignment, whatever its size and its neighbours") {
+  on_every_backend<all_segments>([](auto& b, auto& boot) {
+    auto const is_aligned = [](void const* at) {
+      return reinterpret_cast<std::uintptr_t>(at) % pgas::part_alignment == 0;
+    };
+    using segment_type = typename std::remove_cvref_t<decltype(b)>::segment_type;
+    std::vector<segment_type> kept;  // their parts are no places for the next ones
+    std::size_t number = 0;
+    for (std::size_t const size :
+         std::initializer_list<std::size_t>{1, 64, 200, 1000, 4096, 5000, 70000, 300000}) {
+      std::vector<std::size_t> sizes;
+      for (rank_t r = 0; r < b.size(); ++r) sizes.push_back(size + static_cast<std::size_t>(r) * 24);
+      auto& s = kept.emplace_back(make_segment(b, boot, "s" + std::to_string(number++), sizes));
+      if constexpr (pgas::local_segment<segment_type>)
+        require(is_aligned(s.local().data()), "the own part is aligned");
+      if constexpr (requires { s.own_memory(0); })
+        require(is_aligned(s.own_memory(0)), "the own memory is aligned");
+      for (rank_t r = 0; r < b.size(); ++r) {
+        if constexpr (pgas::shared_segment<segment_type>) require(is_aligned(s.part(r)), "a part is aligned");
+        if constexpr (pgas::partly_shared_segment<segment_type>)
+          require(is_aligned(s.part_if_near(r)), "a near part is aligned");
+      }
+    }
+  });
+}
+
 TEST_CASE("segment: memory is zero at first, also memory that was used before") {
   on_every_backend<all_segments>([](auto& b, auto& boot) {
     for (std::string key : {"first", "second", "third"}) {

@@ -76,8 +76,8 @@ class self {
     }
 
    private:
-    struct alignas(64) line {
-      std::byte bytes[64];
+    struct alignas(part_alignment) line {
+      std::byte bytes[part_alignment];
     };
     std::vector<line> memory_;  // moves keep its address
     bytes_out part_;

@@ -22,6 +22,10 @@ struct row_shape {
   std::size_t row_bytes = 0;  ///< the bytes of a row
 };
 
+/// Each part that a backend has allocated begins at a multiple of so many bytes, on every backend: two lines,
+/// which processors fetch together. The elements of a window may be aligned to as much.
+inline constexpr std::size_t part_alignment = 128;
+
 /// A segment is payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
 /// `rank()` is this rank's number, `size()` the number of parts, and `part_bytes(r)` the bytes of r's part.
@@ -52,7 +56,8 @@ concept segment = detail::movable<S> &&
                   };
 
 /// In a local segment this rank's part is plain memory: `local()` is all of it, contiguous, and needs no
-/// coherence policy.
+/// coherence policy. If the backend has allocated the parts, `local()` begins at a multiple of
+/// `part_alignment`, as `part(r)` and `part_if_near(r)` below.
 template <class S>
 concept local_segment = segment<S> && requires(S& s) {
   { s.local() } -> std::same_as<bytes_out>;

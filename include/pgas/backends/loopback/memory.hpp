@@ -9,6 +9,7 @@
 #include <mutex>
 #include <pgas/backends/loopback/message.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -22,7 +23,7 @@ using memory_id = std::uint64_t;
 inline constexpr int home_shift = 40;
 inline rank_t home_of(memory_id id) noexcept { return static_cast<rank_t>(id >> home_shift); }
 
-/// One rank's part of a segment: zeroed memory that starts at a line, or memory that the rank already has.
+/// One rank's part of a segment: zeroed memory, or memory that the rank already has.
 class part {
  public:
   explicit part(std::size_t bytes) : lines_(bytes / sizeof(line) + 1), all_(lines_.front().bytes, bytes) {}
@@ -33,8 +34,8 @@ class part {
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
  private:
-  struct alignas(64) line {
-    std::byte bytes[64];
+  struct alignas(part_alignment) line {
+    std::byte bytes[part_alignment];
   };
   std::vector<line> lines_;
   std::span<std::byte> all_;

@@ -151,8 +151,7 @@ class mapped_segment {
     std::uint64_t skew = 0;  ///< from the end of the header to the first part
   };
 
-  static constexpr std::uint64_t line = 128;
-  static constexpr std::uint64_t most_skew = job::page / 8 * 7;
+  static constexpr std::uint64_t most_skew = job::page / 8 * 7;  // whole eighths: they keep part_alignment
   static constexpr std::uint64_t least_skewed = 16 * job::page;  ///< such a part grows by a sixteenth at most
 
   /// Owners take the memory of parts that are whole pages: at the same time, each near its core.
@@ -168,7 +167,7 @@ class mapped_segment {
   }
   static std::uint64_t stride_for(std::span<std::size_t const> sizes) noexcept {
     std::uint64_t const largest = largest_of(sizes);
-    if (largest < job::page) return (largest + line - 1) / line * line;
+    if (largest < job::page) return (largest + part_alignment - 1) / part_alignment * part_alignment;
     if (largest >= huge_page) return in_huge_pages(largest + most_skew);
     return in_pages(largest < least_skewed ? largest : largest + most_skew);
   }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <pgas/backends/simulated/mapping.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>
@@ -53,7 +54,6 @@ class shelf {
 struct home_parts {
   /// Throws errc::no_space if the machine that simulates has too little memory for all parts together.
   static std::shared_ptr<home_parts> of(std::span<std::size_t const> sizes, rank_t self) {
-    constexpr std::size_t line = 64;
     auto const most = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * mapping::page;
     std::vector<std::size_t> first;
     first.reserve(sizes.size());
@@ -65,7 +65,7 @@ struct home_parts {
                     text_of({"all parts together are larger than this machine's memory, ", most,
                              " bytes; take less, or fewer ranks"}));
       }
-      all += (bytes + line - 1) / line * line;
+      all += (bytes + part_alignment - 1) / part_alignment * part_alignment;
     }
     return std::make_shared<home_parts>(mapping(all, self, "reserve"), std::move(first),
                                         std::vector<std::size_t>(sizes.begin(), sizes.end()));

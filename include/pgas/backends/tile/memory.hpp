@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/segment.hpp>
 #include <pgas/platform/emulation/turn_order.hpp>
 #include <span>
 #include <vector>
@@ -14,8 +15,8 @@ using emulation::waiters;
 
 /// The parts of one window: plain memory that all cores share.
 struct home_parts {
-  struct alignas(64) line {
-    std::byte bytes[64];
+  struct alignas(part_alignment) line {
+    std::byte bytes[part_alignment];
   };
 
   explicit home_parts(std::span<std::size_t const> wanted) : sizes(wanted.begin(), wanted.end()) {

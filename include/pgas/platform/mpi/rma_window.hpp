@@ -148,7 +148,7 @@ class rma_window {
   }
 
  private:
-  static constexpr std::size_t line = 64;
+  static constexpr std::size_t line = part_alignment;
 
   /// The promises to MPI.
   class hints {

@@ -75,7 +75,7 @@ class conjugate_gradient {
     for (std::size_t i = 0; i < rows(); ++i) q_[i] = matrix_.times_in_four(i, all_.data());
   }
 
-  using array = decltype(pgas::make_array<double>(std::declval<Team&>(), 1));
+  using array = pgas::array_on<Team, double, 1>;
 
   Team& team_;
   array shared_;

@@ -20,7 +20,7 @@ using sharing = pgas::tiled<pgas::block, pgas::block, pgas::block>;
 
 /// An array of such cells.
 template <class Team>
-using cell_array = decltype(pgas::make_array<cell>(std::declval<Team&>(), {1, 1, 1}, sharing{}));
+using cell_array = pgas::array_on<Team, cell, 3, sharing>;
 
 /// The order of the first two dimensions of an array, compared with another array: the same or swapped.
 enum class order { same, swapped };

@@ -30,7 +30,7 @@ class mapped_table {
   }
 
  private:
-  decltype(pgas::make_map<std::uint64_t, std::uint64_t, pgas::counting>(std::declval<Team&>())) times_;
+  pgas::map_on<Team, std::uint64_t, std::uint64_t, pgas::counting> times_;
 };
 
 /// The same under locks, as in Christgau and Schnor 2019: an insertion takes an exclusive lock on the owner's
@@ -54,7 +54,7 @@ class locked_table {
   }
 
  private:
-  decltype(pgas::make_map<std::uint64_t, std::uint64_t, pgas::locked_parts>(std::declval<Team&>())) times_;
+  pgas::map_on<Team, std::uint64_t, std::uint64_t, pgas::locked_parts> times_;
 };
 
 /// A set of numbers other than 0, distributed over all ranks without locks, as in Gerstenberger, Besta and
@@ -127,7 +127,7 @@ class atomic_table {
     return key / static_cast<std::uint64_t>(words_.ranks()) % buckets_;
   }
 
-  using window_type = decltype(pgas::make_window<std::uint64_t>(std::declval<Team&>(), 0));
+  using window_type = pgas::window_on<Team, std::uint64_t>;
 
   std::size_t buckets_;
   window_type words_;

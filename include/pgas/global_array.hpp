@@ -340,4 +340,14 @@ auto make_array(team<Backend, Coherence, Protocols> const&, std::array<std::size
   detail::refuse_type<T>();
 }
 
+/// The type of an array of N dimensions on a team, as make_array returns it, with or without a halo. `Rule`
+/// is the type of the layout or distribution that make_array is given: `array_on<Team, double, 1,
+/// block_cyclic<64>>`.
+template <class Team, transportable T, std::size_t N, layout_rule<N> Rule = by_rows<N>>
+using array_on =
+    global_array<T, N, std::remove_const_t<decltype(detail::layout_of(std::declval<Rule const&>()))>,
+                 typename std::remove_cvref_t<Team>::backend_type,
+                 typename std::remove_cvref_t<Team>::coherence_type,
+                 typename std::remove_cvref_t<Team>::protocols_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -336,4 +336,10 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
   return heap_type(std::move(state));
 }
 
+/// The type of a heap of T on a team, as make_heap returns it.
+template <class Team, transportable T>
+using heap_on = heap<T, typename std::remove_cvref_t<Team>::backend_type,
+                     typename std::remove_cvref_t<Team>::coherence_type,
+                     typename std::remove_cvref_t<Team>::protocols_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

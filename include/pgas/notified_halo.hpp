@@ -34,7 +34,7 @@ class notified_halo {
                                    typename Array::protocols_type::post, sync::shared_only>;
   using team_type =
       team<typename state_type::backend_type, typename state_type::coherence_type, protocols_type>;
-  using inbox_type = decltype(make_window<value_type>(std::declval<team_type const&>(), std::size_t{}));
+  using inbox_type = window_on<team_type, value_type>;
   using inbox_state = typename inbox_type::state_type;
   using move = typename halo_plan<N>::move;
 

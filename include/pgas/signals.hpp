@@ -275,4 +275,8 @@ template <class Window>
   return signals<state_type>(w.shared_state(), std::move(*control), tags);
 }
 
+/// The type of the signals of a window or an array, as make_signals returns it.
+template <class Window>
+using signals_of = signals<typename Window::state_type::memory_state>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -129,4 +129,13 @@ auto make_window(team<Backend, Coherence, Protocols> const&, std::span<T>, reach
   detail::refuse_type<T>();
 }
 
+/// The type of a window of T on a team over memory that the program has allocated, as make_window(team, span)
+/// returns it.
+template <class Team, transportable T>
+  requires user_memory_backend<typename std::remove_cvref_t<Team>::backend_type>
+using user_window_on = window<T, typename std::remove_cvref_t<Team>::backend_type,
+                              typename std::remove_cvref_t<Team>::backend_type::user_coherence,
+                              typename std::remove_cvref_t<Team>::protocols_type,
+                              typename std::remove_cvref_t<Team>::backend_type::user_segment_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

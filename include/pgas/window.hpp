@@ -315,4 +315,15 @@ auto make_window(team<Backend, Coherence, Protocols> const&, Size) {
   detail::refuse_type<T>();
 }
 
+/// The type of a window of T on a team, as make_window returns it: for the members of a class whose
+/// constructor takes the team. `Team` may be a reference, such as `decltype(team)`.
+///
+///     template <class Team>
+///     class histogram {
+///       pgas::window_on<Team, long> counts_;
+template <class Team, transportable T>
+using window_on = window<T, typename std::remove_cvref_t<Team>::backend_type,
+                         typename std::remove_cvref_t<Team>::coherence_type,
+                         typename std::remove_cvref_t<Team>::protocols_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

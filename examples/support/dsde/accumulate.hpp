@@ -43,7 +43,7 @@ class accumulate {
  private:
   static constexpr std::size_t first = 8;  ///< the items begin on the line after the counter's
 
-  decltype(pgas::make_window<item>(std::declval<Team const&>(), 1)) window_;
+  pgas::window_on<Team, item> window_;
 };
 
 }  // namespace example::dsde

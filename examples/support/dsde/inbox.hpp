@@ -29,7 +29,7 @@ class inbox {
   using protocols = pgas::protocols<typename Team::protocols_type::fence, typename Team::protocols_type::post,
                                     pgas::sync::shared_only>;
   using quiet_team = pgas::team<typename Team::backend_type, typename Team::coherence_type, protocols>;
-  using window_type = decltype(pgas::make_window<item>(std::declval<quiet_team const&>(), 1));
+  using window_type = pgas::window_on<quiet_team, item>;
 
  public:
   static constexpr std::string_view name = "inbox";

@@ -46,7 +46,7 @@ class wide_barrier {
     for (pgas::rank_t d = step; d < std::min(radix_ * step, ranks_); d += step) act(d);
   }
 
-  decltype(pgas::make_signals(std::declval<Window const&>())) signals_;
+  pgas::signals_of<Window> signals_;
   pgas::rank_t self_;
   pgas::rank_t ranks_;
   pgas::rank_t radix_ = 2;

@@ -21,7 +21,7 @@ class halo_parts {
   using quiet_team = pgas::team<typename Team::backend_type, typename Team::coherence_type, protocols>;
 
  public:
-  using window_type = decltype(pgas::make_window<color_vector>(std::declval<quiet_team const&>(), 1));
+  using window_type = pgas::window_on<quiet_team, color_vector>;
 
   /// Collective.
   halo_parts(Team const& team, geometry const& g)
@@ -30,7 +30,7 @@ class halo_parts {
         epoch(window) {}
 
   window_type window;
-  decltype(pgas::make_signals(std::declval<window_type const&>())) signals;
+  pgas::signals_of<window_type> signals;
   pgas::lock_all<typename window_type::state_type> epoch;
 };
 

@@ -198,4 +198,10 @@ template <detail::call_post_steps Steps = detail::call_post_steps{}, mailbox_bac
   return {team, std::make_unique<state_type>(team.state(), std::move(*control), std::move(*mail), options)};
 }
 
+/// The type of the calls of a team's ranks, as make_calls returns it.
+template <class Team>
+using calls_on = calls<typename std::remove_cvref_t<Team>::backend_type,
+                       typename std::remove_cvref_t<Team>::coherence_type,
+                       typename std::remove_cvref_t<Team>::protocols_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -48,8 +48,8 @@ class chunked_map {
   using head_type = detail::chunked_head<T, Policy.chunk_bytes>;
   using chunk_type = typename head_type::chunk_type;
   using name_type = detail::chunk_name;
-  using heads_type = decltype(make_map<Key, head_type, locking, Hash, Equal>(std::declval<Team const&>()));
-  using chunks_type = decltype(make_map<name_type, chunk_type>(std::declval<Team const&>()));
+  using heads_type = map_on<Team, Key, head_type, locking, Hash, Equal>;
+  using chunks_type = map_on<Team, name_type, chunk_type>;
 
  public:
   using key_type = Key;
@@ -274,5 +274,10 @@ template <transportable Key, transportable T = char, chunked_policy Policy = chu
   return chunked_map<Key, T, Policy, Hash, Equal, team_type>(team, options, std::move(hash),
                                                              std::move(equal));
 }
+
+/// The type of a chunked map on a team, as make_chunked_map returns it.
+template <class Team, transportable Key, transportable T = char, chunked_policy Policy = chunked_policy{},
+          class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+using chunked_map_on = chunked_map<Key, T, Policy, Hash, Equal, std::remove_cvref_t<Team>>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

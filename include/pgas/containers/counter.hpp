@@ -180,4 +180,11 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
                                                       "make_striped_counter", [](auto&) {}));
 }
 
+/// The type of a counter on a team, as make_counter returns it.
+template <class Team>
+using counter_on = counter<typename std::remove_cvref_t<Team>::backend_type::control_type>;
+/// The type of a striped counter on a team, as make_striped_counter returns it.
+template <class Team>
+using striped_counter_on = striped_counter<typename std::remove_cvref_t<Team>::backend_type::control_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

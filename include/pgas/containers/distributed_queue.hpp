@@ -179,7 +179,7 @@ auto join_queue(Team const& team, queue_options const& options, std::string_view
   auto& members = *team.state();
   ring_places const places{options.home, options.capacity == 0 ? 1 : options.capacity,
                            options.cells == cells_at::home ? rank_t{1} : team.size()};
-  using word_window = decltype(make_window<std::uint64_t>(team, 0));
+  using word_window = window_on<Team, std::uint64_t>;
   constexpr bool packs = packs_cells<word_window>;
   auto words =
       make_container_words(members, packs ? places.tickets() : places.words(), operation, [&](auto& shake) {
@@ -241,5 +241,12 @@ auto make_inbox(team<Backend, Coherence, Protocols> const&, std::size_t = 1024, 
                 "make_inbox: this backend's control words have no read-modify-write, with which ranks take "
                 "tickets; send elements by put and signals.hpp, or take another backend");
 }
+
+/// The type of a queue of T on a team, as make_queue returns it.
+template <class Team, transportable T>
+using queue_on = decltype(make_queue<T>(std::declval<Team const&>()));
+/// The type of an inbox of T on a team, as make_inbox returns it.
+template <class Team, transportable T>
+using inbox_on = decltype(make_inbox<T>(std::declval<Team const&>()));
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

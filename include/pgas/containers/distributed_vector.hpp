@@ -101,7 +101,7 @@ class vector_places {
 template <transportable T, class Team>
 class distributed_vector {
   using control_type = typename Team::backend_type::control_type;
-  using window_type = decltype(make_window<T>(std::declval<Team const&>(), std::size_t{}));
+  using window_type = window_on<Team, T>;
 
  public:
   using value_type = T;
@@ -265,5 +265,9 @@ auto make_vector(team<Backend, Coherence, Protocols> const&, vector_options = {}
                 "make_vector: this backend's control words have no read-modify-write, with which ranks claim "
                 "indices; take make_array, whose size is known beforehand, or another backend");
 }
+
+/// The type of a vector of T on a team, as make_vector returns it.
+template <class Team, transportable T>
+using vector_on = distributed_vector<T, std::remove_cvref_t<Team>>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -65,4 +65,13 @@ auto make_map(team<Backend, Coherence, Protocols> const&,
                 "take pgas::locking, pgas::counting or another backend");
 }
 
+/// The type of a map on a team, as make_map returns it.
+template <class Team, transportable Key, transportable Value, auto Policy = locking,
+          class Hash = typename detail::map_defaults<decltype(Policy), Key>::hash,
+          class Equal = typename detail::map_defaults<decltype(Policy), Key>::equal>
+using map_on =
+    distributed_map<Key, Value, Policy, Hash, Equal, typename std::remove_cvref_t<Team>::backend_type,
+                    typename std::remove_cvref_t<Team>::coherence_type,
+                    typename std::remove_cvref_t<Team>::protocols_type>;
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

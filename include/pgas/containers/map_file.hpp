@@ -249,7 +249,7 @@ class gathered_pairs {
 
  private:
   using team_type = std::remove_cvref_t<decltype(std::declval<Map const&>().team())>;
-  using window_type = decltype(make_window<std::uint64_t>(std::declval<team_type const&>(), 0));
+  using window_type = window_on<team_type, std::uint64_t>;
 
   gathered_pairs(team_type const& team, std::vector<std::uint64_t> const& own)
       : team_(&team), words_(make_window<std::uint64_t>(team, own.size())) {

@@ -126,4 +126,8 @@ auto make_work_stealing_queue(team<Backend, Coherence, Protocols> const&, std::s
       "thieves claim tasks; deal the tasks to ranks beforehand, or take another backend");
 }
 
+/// The type of a work stealing queue of T on a team, as make_work_stealing_queue returns it.
+template <class Team, transportable T>
+using work_stealing_queue_on = decltype(make_work_stealing_queue<T>(std::declval<Team const&>()));
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

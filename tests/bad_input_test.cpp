@@ -3,6 +3,13 @@
 // behind.
 #include <chrono>
 #include <optional>
+#include <pgas/containers/distributed_map.hpp>
+#include <pgas/containers/distributed_queue.hpp>
+#include <pgas/containers/distributed_vector.hpp>
+#include <pgas/containers/work_stealing_queue.hpp>
+#include <pgas/global_array.hpp>
+#include <pgas/heap.hpp>
+#include <pgas/signals.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -233,13 +240,84 @@ TEST_CASE("blocks whose extent overflows are refused instead of wrapping around"
 
 TEST_CASE("no space: a window larger than memory is refused on every rank, and the team goes on") {
   everywhere_and_clean([](auto& team) {
-    for (std::size_t const size : {std::size_t{1} << 50U, ~std::size_t{0}, ~std::size_t{0} / 8 + 2}) {
+    for (std::size_t const size : {std::size_t{1} << 50U, ~std::size_t{0} / 8 + 2}) {
       require_error(errc::no_space, {me(team), "make_window"},
                     [&] { static_cast<void>(make_window<double>(team, size)); });
     }
     auto w = make_window<int>(team, 1);
     pgas::fence epoch{w};
     epoch.put(team.rank(), 0, 1);
+  });
+}
+
+TEST_CASE(
+    "sizes: a negative one is refused on every rank with the number that was given, and the team goes on") {
+  everywhere_and_clean([](auto& team) {
+    int const less = -3;
+    auto const refused = [&](std::string const& operation, std::string const& what, auto&& act) {
+      require_error(errc::invalid_argument, {me(team), operation, what}, act);
+      team.barrier();
+    };
+    refused("make_window", "asks for -3 elements",
+            [&] { static_cast<void>(make_window<double>(team, less)); });
+    refused("make_window", "asks for -1 elements",
+            [&] { static_cast<void>(make_window<char>(team, ~std::size_t{0})); });
+    rank_t const last = team.size() - 1;
+    refused("make_window", "rank " + std::to_string(last) + " asks for -3 elements",
+            [&] { static_cast<void>(make_window<double>(team, team.rank() == last ? less : 4)); });
+    refused("make_array", "no array of -3 x 4", [&] {
+      static_cast<void>(pgas::make_array<int>(team, {less, 4}));
+    });
+    refused("make_array", "no array of -3 with",
+            [&] { static_cast<void>(pgas::make_array<int>(team, less)); });
+    refused("make_array", "halo -3", [&] {
+      static_cast<void>(pgas::make_array<int>(team, 40, pgas::halo{.width = static_cast<std::size_t>(less)}));
+    });
+    auto w = make_window<int>(team, 40);
+    refused("make_signals", "-3 tags",
+            [&] { static_cast<void>(pgas::make_signals(w, static_cast<std::size_t>(less))); });
+    pgas::lock_all epoch{w};
+    std::vector<int> four(4);
+    require_error(errc::out_of_range, {me(team), "get", "stride of -3 elements descends"},
+                  [&] { epoch.get(0, pgas::strided(30, 4, static_cast<std::size_t>(less)), four); });
+    require_error(errc::invalid_argument, {me(team), "put", "4 values given for -3 elements"},
+                  [&] { epoch.put(0, pgas::strided(30, static_cast<std::size_t>(less), 1), four); });
+  });
+}
+
+TEST_CASE("sizes: a negative one of a container is refused on every rank with the number that was given") {
+  leftovers const before;
+  run_on<process_model>(3, [](auto& team) {
+    constexpr auto less = static_cast<std::size_t>(-3);
+    auto const refused = [&](std::string const& operation, std::string const& what, auto&& act) {
+      require_error(errc::invalid_argument, {me(team), operation, what}, act);
+      team.barrier();
+    };
+    refused("make_heap", "asks for -3 elements",
+            [&] { static_cast<void>(pgas::make_heap<int>(team, less)); });
+    refused("make_heap", "asks for -3 pieces",
+            [&] { static_cast<void>(pgas::make_heap<int>(team, 4, {.pieces = less})); });
+    refused("make_map", "asks for -3 keys",
+            [&] { static_cast<void>(pgas::make_map<int, int>(team, {.capacity = less})); });
+    refused("make_queue", "asks for -3 cells",
+            [&] { static_cast<void>(pgas::make_queue<int>(team, {.capacity = less})); });
+    refused("make_vector", "asks for -3 elements",
+            [&] { static_cast<void>(pgas::make_vector<int>(team, {.capacity = less})); });
+    refused("make_work_stealing_queue", "offer -3 tasks",
+            [&] { static_cast<void>(pgas::make_work_stealing_queue<int>(team, less)); });
+    auto vector = pgas::make_vector<int>(team);
+    refused("reserve", "asks for -3 elements", [&] { vector.reserve(less); });
+  });
+  before.check("after the errors");
+}
+
+TEST_CASE("no space: a window that is too large on one rank names that rank") {
+  run_on<process_model>(3, [](auto& team) {
+    require_error(errc::no_space, {"make_window", "bytes on rank 1 were asked for"}, [&] {
+      static_cast<void>(make_window<double>(team, team.rank() == 1 ? std::size_t{1} << 50U : 5));
+    });
+    require_error(errc::no_space, {"make_window", "bytes on each of 3 ranks were asked for"},
+                  [&] { static_cast<void>(make_window<double>(team, std::size_t{1} << 50U)); });
   });
 }
 

@@ -436,19 +436,27 @@ TEST_CASE("global_array: extents may be of any integer type") {
     require_equal(b.extent(0) * b.extent(1), 16U, "cells of two extents of type long");
     require_equal(c.extent(0), 6U, "cells of one extent of type int");
     require_equal(make_window<int>(team, rows).size(), 6U, "elements of a window");
-    require_error(errc::no_space, {"make_window"}, [&] { return make_window<int>(team, -rows); });
+    require_error(errc::invalid_argument, {"make_window", "asks for -6 elements"},
+                  [&] { return make_window<int>(team, -rows); });
   });
 }
 
 TEST_CASE("global_array: extents that no address can reach are refused on every rank") {
   everywhere([](auto& team) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    require_error(errc::no_space, {"make_array", std::to_string(most)},
+    require_error(errc::invalid_argument, {"make_array", "no array of -1 with"},
                   [&] { return make_array<char>(team, most); });
     require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 4, 3}); });
-    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 2 + 1, 0}); });
-    require_error(errc::no_space, {"make_array"},
+    require_error(errc::no_space, {"make_array", std::to_string(most / 2)},
+                  [&] { return make_array<int>(team, most / 2); });
+    require_error(errc::invalid_argument, {"make_array"}, [&] {
+      return make_array<int>(team, {most / 2 + 1, 0});
+    });
+    require_error(errc::no_space, {"make_array"}, [&] { return make_array<int>(team, {most / 2, 0}); });
+    require_error(errc::invalid_argument, {"make_array", "halo -2"},
                   [&] { return make_array<int>(team, 5, halo{.width = most - 1}); });
+    require_error(errc::no_space, {"make_array"},
+                  [&] { return make_array<int>(team, 5, halo{.width = most / 2}); });
     require_error(errc::no_space, {"make_array"}, [&] {
       return make_array<int>(team, {5, 5}, halo{.width = most / 16});
     });

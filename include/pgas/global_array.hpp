@@ -241,6 +241,13 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
   std::string const text = detail::array_text(extents, around, rule);
   detail::agree_on_array(team, extents, text, operation);
   rank_t const self = team.state()->backend.world_rank(team.rank());
+  for (std::size_t d = 0; d < N; ++d) {
+    bool const is_halo = detail::is_negative(around[d].width) || detail::is_negative(around[d].after);
+    if (!is_halo && !detail::is_negative(extents[d])) continue;
+    detail::throw_error(errc::invalid_argument, self, operation,
+                        {"no array of ", text, " can be made: the ", is_halo ? "halo" : "extent",
+                         " of dimension ", d, " is negative"});
+  }
   if (auto const wrong = rule.error_for(extents, team.size())) {
     detail::throw_error(errc::invalid_argument, self, operation,
                         {"no array of ", text, " can be made: ", *wrong});

@@ -130,7 +130,7 @@ class heap_state {
     auto const first = gaps_.take(count);
     if (!first) {
       refuse(errc::no_space, operation,
-             std::to_string(count) + " elements do not fit; the largest gap of this rank's " +
+             index_text(count) + " elements do not fit; the largest gap of this rank's " +
                  std::to_string(memory_.size()) + " has " + std::to_string(gaps_.largest()));
     }
     std::uint32_t const entry = free_entries_.back();
@@ -318,13 +318,18 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
                              heap_limits limits = {}) {
   using heap_type = heap<T, Backend, Coherence, Protocols>;
   constexpr std::string_view operation = "make_heap";
-  auto memory = make_window<T>(team, size);
   auto& members = *team.state();
+  detail::handshake limit(members, operation);
+  limit.require_natural(size, "elements");
+  limit.require_natural(limits.pieces, "pieces");
+  limit.require_natural(limits.cached, "remembered places");
+  limit.require_same(limits.pieces, "pieces");
+  limit.conclude();
+  auto memory = make_window<T>(team, size);
   auto const table = make_window<std::uint64_t>(team, limits.pieces * heap_type::state_type::entry_words);
   std::string const label = memory.state().label + "'s heap";
   control_words const words{.slots = static_cast<std::size_t>(team.size()), .cells = 0};
   detail::handshake shake(members, operation);
-  shake.require_same(limits.pieces, "pieces");
   auto notices = shake.attach(
       [&] { return members.backend.reserve_control(words); },
       [&](typename Backend::handle made) { return members.backend.attach_control(made, words, label); });

@@ -265,8 +265,8 @@ template <class Window>
   shake.require_same(tags, "tags");
   std::size_t const most = counts::most_slots / static_cast<std::size_t>(s.ranks());
   if (tags == 0 || tags > most) {
-    shake.refuse(errc::invalid_argument,
-                 detail::text_of({tags, " tags; between ", s.ranks(), " ranks there can be 1 to ", most}));
+    shake.refuse(errc::invalid_argument, detail::text_of({detail::as_given(tags), " tags; between ",
+                                                          s.ranks(), " ranks there can be 1 to ", most}));
   }
   auto control = shake.attach(
       [&] { return members.backend.reserve_control(words); },

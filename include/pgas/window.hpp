@@ -248,10 +248,14 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   auto& backend = members.backend;
   handshake shake(members, "make_window");
 
-  // An impossible size is offered as the largest: the first rank then refuses it for all.
-  std::uint64_t const bytes = size > std::numeric_limits<std::uint64_t>::max() / sizeof(value_type)
-                                  ? std::numeric_limits<std::uint64_t>::max()
-                                  : size * sizeof(value_type);
+  // A rank with an impossible size refuses, and offers nothing, so that the others go on to the end.
+  bool const has_addresses = size <= std::numeric_limits<std::uint64_t>::max() / sizeof(value_type);
+  std::uint64_t const bytes = is_negative(size) || !has_addresses ? 0 : size * sizeof(value_type);
+  shake.require_natural(size, "elements");
+  if (!has_addresses) {
+    shake.refuse(errc::no_space, text_of({"rank ", team.rank(), " asks for ", size, " elements of ",
+                                          sizeof(value_type), " bytes, more than there are addresses"}));
+  }
   using coherence_type = typename state_type::coherence_type;
   using bundle = typename Window::protocols_type;
   window_offer const mine{

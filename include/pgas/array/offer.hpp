@@ -71,8 +71,8 @@ std::string array_text(std::array<std::size_t, N> const& extents, halos<N> const
   std::string edges;
   for (std::size_t d = 0; d < N; ++d) {
     halo const& h = around[d];
-    append_text(widths, {d == 0 ? "" : " x ", h.width});
-    if (h.after != h.width) append_text(widths, {"+", h.after});
+    append_text(widths, {d == 0 ? "" : " x ", as_given(h.width)});
+    if (h.after != h.width) append_text(widths, {"+", as_given(h.after)});
     edges += h.edges == edge::periodic ? " periodic" : h.edges == edge::reflecting ? " reflecting" : " fixed";
   }
   if (!around.corners()) edges += " without corners";

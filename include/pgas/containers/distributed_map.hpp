@@ -237,6 +237,8 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
                                                 std::string_view operation) {
     auto const [capacity, bound] = options;
     detail::handshake shake(*team.state(), operation);
+    shake.require_natural(capacity, "keys of capacity");
+    shake.require_natural(bound, "keys at most");
     shake.require_same(capacity, "keys of capacity");
     shake.require_same(bound, "keys at most");
     if (bound != 0 && bound < capacity) {

@@ -183,6 +183,7 @@ auto join_queue(Team const& team, queue_options const& options, std::string_view
   constexpr bool packs = packs_cells<word_window>;
   auto words =
       make_container_words(members, packs ? places.tickets() : places.words(), operation, [&](auto& shake) {
+        shake.require_natural(options.capacity, "cells");
         shake.require_same(options.capacity, "as the capacity");
         shake.require_same(static_cast<std::uint64_t>(options.cells), "as the place of the cells");
         agree_on_home(shake, options.home, team.size());

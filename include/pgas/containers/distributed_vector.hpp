@@ -185,6 +185,7 @@ class distributed_vector {
   /// Throws errc::no_space or errc::mismatch on every rank, and the vector stays as it was.
   void reserve(std::size_t count) {
     detail::handshake shake(*team_.state(), "reserve");
+    shake.require_natural(count, "elements");
     shake.require_same(count, "elements");
     shake.conclude();
     while (capacity() < count) add_extent();
@@ -246,6 +247,8 @@ template <transportable T, backend_with_cells Backend, coherence_policy Coherenc
   using team_type = pgas::team<Backend, Coherence, Protocols>;
   using counts = detail::append_counts<typename Backend::control_type>;
   auto words = detail::make_container_words(*team.state(), counts::needed, "make_vector", [&](auto& shake) {
+    shake.require_natural(options.capacity, "elements");
+    shake.require_natural(options.block, "elements of a block");
     shake.require_same(options.capacity, "as the capacity");
     shake.require_same(options.block, "as the elements of a block");
     if (options.capacity == 0 || options.block == 0) {

@@ -229,6 +229,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   static window_type make_table(team_type const& team, parts_options const& options,
                                 std::string_view operation) {
     detail::handshake shake(*team.state(), operation);
+    shake.require_natural(options.capacity, "keys of capacity");
     shake.require_same(options.capacity, "keys of capacity");
     shake.conclude();
     return make_window<place>(team, 2 * std::max<std::size_t>(options.capacity, 1));

@@ -105,7 +105,8 @@ template <transportable T, backend_with_cells Backend, coherence_policy Coherenc
         shake.require_same(cells, "as the number of cells");
         if (cells == 0 || cells > most) {
           shake.refuse(errc::invalid_argument,
-                       detail::text_of({"a rank would offer ", cells, " tasks at a time; take 1 to ", most}));
+                       detail::text_of({"a rank would offer ", detail::as_given(cells),
+                                        " tasks at a time; take 1 to ", most}));
         }
       });
   std::size_t const each = std::bit_ceil(cells);

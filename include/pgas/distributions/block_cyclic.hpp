@@ -38,7 +38,9 @@ class block_cyclic {
     if (block_size() != 0) return std::nullopt;
     return "blocks of 0 indices hold nothing; give block_cyclic a block size";
   }
-  [[nodiscard]] std::string describe() const { return "block_cyclic(" + std::to_string(block_size()) + ")"; }
+  [[nodiscard]] std::string describe() const {
+    return "block_cyclic(" + std::to_string(static_cast<std::ptrdiff_t>(block_size())) + ")";
+  }
 
   /// The number of indices of a block.
   [[nodiscard]] constexpr std::size_t block_size() const noexcept { return divide_.value(); }

@@ -39,7 +39,8 @@ class irregular {
   }
   [[nodiscard]] std::string describe() const {
     std::string sizes;
-    for (rank_t r = 0; r < ranks(); ++r) sizes += (r == 0 ? "" : ", ") + std::to_string(local_size(r));
+    for (rank_t r = 0; r < ranks(); ++r)
+      sizes += (r == 0 ? "" : ", ") + std::to_string(static_cast<std::ptrdiff_t>(local_size(r)));
     return "irregular(" + sizes + ")";
   }
 

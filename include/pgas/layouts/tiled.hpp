@@ -107,7 +107,7 @@ class tiled {
     });
     text += ")";
     if (asked_ != grid<dimensions>{}) detail::append_text(text, {" on ", asked_.describe()});
-    if (line_bytes_ != 0) detail::append_text(text, {" padded to ", line_bytes_});
+    if (line_bytes_ != 0) detail::append_text(text, {" padded to ", detail::as_given(line_bytes_)});
     return text;
   }
 

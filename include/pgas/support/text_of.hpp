@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <pgas/support/expects.hpp>
@@ -40,6 +41,12 @@ class text_piece {
   std::uint64_t value_;  ///< the number, or the length of the text
   kind is_ = kind::text;
 };
+
+/// A number of elements, an index or a distance as its caller gave it. One beyond all memory was negative
+/// before its conversion to std::size_t: -1 reads "-1".
+inline text_piece as_given(std::size_t number) noexcept { return static_cast<long long>(number); }
+/// Returns whether a number was negative before its conversion to std::size_t.
+constexpr bool is_negative(std::size_t number) noexcept { return static_cast<long long>(number) < 0; }
 
 /// Appends texts and numbers to a message.
 [[gnu::noinline]] inline void append_text(std::string& all, std::initializer_list<text_piece> pieces) {

@@ -51,7 +51,8 @@ namespace detail {
 template <class Numbers>
 std::string joined(Numbers const& numbers, char const* between) {
   std::string text;
-  for (auto const& number : numbers) append_text(text, {text.empty() ? "" : between, number});
+  for (auto const& number : numbers)
+    append_text(text, {text.empty() ? "" : between, as_given(static_cast<std::size_t>(number))});
   return text;
 }
 

@@ -165,11 +165,8 @@ inline std::string as_cause(std::string_view description) {
   return cause;
 }
 
-/// An index as a text. An index beyond all memory was negative before its conversion: -1 is "-1".
-inline std::string index_text(std::size_t index) {
-  auto const as_given = static_cast<std::ptrdiff_t>(index);
-  return as_given < 0 ? text_of({as_given}) : text_of({index});
-}
+/// An index as a text.
+inline std::string index_text(std::size_t index) { return text_of({as_given(index)}); }
 
 template <std::size_t N>
 std::string index_text(std::array<std::size_t, N> const& index) {

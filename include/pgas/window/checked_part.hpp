@@ -62,7 +62,11 @@ class checked_part : protected target_part<State, Hints, Where> {
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,
                  throw_error(errc::invalid_argument, part::state().job_rank(), operation,
-                             {given, " values given for ", needed, " elements"}));
+                             {given, " values given for ", as_given(needed), " elements"}));
+  }
+  void check_reach(std::string_view operation, rows_of block) const {
+    PGAS_EXPECTS(light, fits(block.first, block.reach(), size_),
+                 part::state().refuse_rows(operation, rank(), block));
   }
   void check_rows(std::string_view operation, rows_of block, std::size_t private_pitch) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),

@@ -53,13 +53,21 @@ class handshake {
     return team_->collectives.are_same(a, b, operation_);
   }
 
+  /// Refuses with errc::invalid_argument a number that was negative before its conversion to std::size_t;
+  /// `what` names it: "tags".
+  void require_natural(std::size_t number, std::string_view what) {
+    if (!is_negative(number)) return;
+    refuse(errc::invalid_argument, text_of({"rank ", team_->backend.rank(), " asks for ", as_given(number),
+                                            " ", what, "; ask for a number that is not negative"}));
+  }
+
   /// Refuses with errc::mismatch unless all ranks give the same number; `what` names it: "tags".
   void require_same(std::uint64_t number, std::string_view what) {
     if (are_same(number, 0)[0]) return;
     gather(number, [&](rank_t rank, std::uint64_t const& other) {
       if (other == number) return;
-      refuse(errc::mismatch, text_of({"rank ", rank, " asks for ", other, " ", what, " and rank 0 for ",
-                                      number, "; all must ask for the same"}));
+      refuse(errc::mismatch, text_of({"rank ", rank, " asks for ", as_given(other), " ", what,
+                                      " and rank 0 for ", as_given(number), "; all must ask for the same"}));
     });
   }
 

@@ -10,6 +10,7 @@
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
+#include <pgas/vocabulary/rows_of.hpp>
 #include <pgas/window/element_lock.hpp>
 #include <pgas/window/element_modes.hpp>
 #include <pgas/window/open_accesses.hpp>
@@ -128,6 +129,22 @@ struct window_state : use_count {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_elements(std::string_view operation, rank_t target,
                                                               std::size_t first, std::size_t count) const {
     throw_out_of_range(job_rank(), operation, target, first, count, part_size(target));
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rows(std::string_view operation, rank_t target,
+                                                          rows_of const& block) const {
+    if (is_negative(block.pitch)) {
+      throw_error(errc::out_of_range, job_rank(), operation,
+                  {"a pitch or stride of ", as_given(block.pitch),
+                   " elements descends; begin with the lowest row or element, and give a distance of 1 or "
+                   "more"});
+    }
+    if (is_negative(block.rows) || is_negative(block.cols)) {
+      throw_error(errc::out_of_range, job_rank(), operation,
+                  {"a block of ", as_given(block.rows), " rows of ", as_given(block.cols),
+                   " elements; a number of rows or elements is not negative"});
+    }
+    refuse_elements(operation, target, block.first, block.reach());
   }
 
   /// The window has gone. Locks that are open do not count their uses: the last of them lets go again.

@@ -161,6 +161,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
  private:
   using base::check_count;
   using base::check_elements;
+  using base::check_reach;
   using base::check_reads;
   using base::check_rows;
   using base::check_writes;
@@ -202,7 +203,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   template <class Op>
   void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
                            value_type* before, Op op) const {
-    check_elements(operation, at.first, at.reach());
+    check_reach(operation, at);
     check_rows(operation, at, at.cols);
     for (std::size_t row = 0; row < at.rows; ++row) {
       std::size_t const done_before = row * at.cols;

@@ -60,7 +60,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   /// after flush_local or close. MPI_Put with vector types.
   void put(rows_of at, value_type const* from, std::size_t from_pitch) const {
     check_writes();
-    check_elements("put", at.first, at.reach());
+    check_reach("put", at);
     check_rows("put", at, from_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
@@ -106,7 +106,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   /// flush_local or close.
   void get(rows_of at, value_type* into, std::size_t into_pitch) const {
     check_reads();
-    check_elements("get", at.first, at.reach());
+    check_reach("get", at);
     check_rows("get", at, into_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
@@ -154,7 +154,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   }
   [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch) const {
     check_writes();
-    check_elements("rput", at.first, at.reach());
+    check_reach("rput", at);
     check_rows("rput", at, from_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     return part::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
@@ -198,7 +198,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   }
   [[nodiscard]] auto rget(rows_of at, value_type* into, std::size_t into_pitch) const {
     check_reads();
-    check_elements("rget", at.first, at.reach());
+    check_reach("rget", at);
     check_rows("rget", at, into_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
@@ -215,6 +215,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   using checks::check_element;
   using checks::check_elements;
   using checks::check_own;
+  using checks::check_reach;
   using checks::check_reads;
   using checks::check_rows;
   using checks::check_writes;

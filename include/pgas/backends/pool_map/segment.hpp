@@ -6,7 +6,9 @@
 #include <cstring>
 #include <pgas/backends/pool_map/memory.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/platform/job/asked_text.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/support/text_of.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -48,9 +50,7 @@ class pool_segment {
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > p.bytes() / sizes.size()) {
       throw error(errc::no_space, j.rank(), "reserve",
-                  std::to_string(largest) + " bytes on each of " + std::to_string(ranks) +
-                      " ranks were asked for: the memory given to pool_map has only " +
-                      std::to_string(p.bytes()));
+                  text_of({asked_text(sizes), ": the memory given to pool_map has only ", p.bytes()}));
     }
     std::uint64_t const stride = (largest + line_bytes - 1) / line_bytes * line_bytes;
     std::uint64_t const extent = p.reserve(j, header_bytes(ranks) + stride * sizes.size(), ranks);

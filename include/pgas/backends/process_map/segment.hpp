@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/platform/job/asked_text.hpp>
 #include <pgas/platform/job/held_extent.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/native_element.hpp>
@@ -54,8 +55,7 @@ class mapped_segment {
     auto const ranks = static_cast<rank_t>(sizes.size());
     if (largest > j.block().arena_bytes / sizes.size()) {
       throw_error(errc::no_space, j.rank(), "reserve",
-                  {largest, " bytes on each of ", ranks,
-                   " ranks were asked for: the job's address space has only ", j.block().arena_bytes});
+                  {asked_text(sizes), ": the job's address space has only ", j.block().arena_bytes});
     }
     std::uint64_t const bytes = bytes_for(sizes);
     std::uint64_t const extent =

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cells copied between arrays of different layouts equal those copied between arrays of one rank.
+#include <pgas/algorithm/for_each.hpp>
+#include <pgas/algorithm/histogram.hpp>
+#include <pgas/algorithm/transpose.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -160,4 +163,113 @@ TEST_CASE("copy: boxes that do not fit are refused with both extents") {
     });
     team.barrier();
   });
+}
+
+namespace {
+
+/// Stores each own cell's number in row-major order, plus `more`.
+template <class Array>
+void number(Array const& a, int more) {
+  pgas::iota(a, more);
+  pgas::fence{a}.close();
+}
+
+/// Requires the numbers of all cells of `a`, as this rank's own part has them.
+template <class Array>
+void require_numbers(Array const& a, int more, std::string_view what) {
+  pgas::for_each_index(a, [&](auto const& index, int const cell) {
+    require_equal(cell, more + static_cast<int>(index[0] * a.extent(1) + index[1]), what);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("copy: arrays of different teams are copied where one team has the ranks of the other") {
+  everywhere(
+      [](auto& team) {
+        auto const whole = make_array<int>(team, {9, 5});
+        auto const tiles = make_array<int>(team, {9, 5}, cyclic_tiles<2, 2>{});
+        auto const backwards = team.split(0, -team.rank());
+        auto const turned = make_array<int>(backwards, {9, 5});
+        number(whole, 100);
+        copy(whole, turned);
+        require_numbers(turned, 100, "a cell on a team in another order");
+        number(turned, 200);
+        copy(turned, tiles);
+        require_numbers(tiles, 200, "a cell that a team in another order has");
+
+        auto const half = team.split(team.rank() % 2);
+        auto const small = make_array<int>(half, {9, 5});
+        auto const small_tiles = make_array<int>(half, {9, 5}, cyclic_tiles<2, 2>{});
+        number(whole, 300);
+        team.barrier();
+        if (team.rank() % 2 == 0) {  // the other ranks call nothing
+          copy(whole, small);
+          require_numbers(small, 300, "a cell of the larger team");
+          copy(tiles, small_tiles);
+          require_numbers(small_tiles, 200, "a cell of tiles on the larger team");
+          number(small, 400);
+          copy(small, tiles);
+          number(small_tiles, 500);
+          copy(small_tiles, {{0, 0}, {9, 5}}, whole, {0, 0});
+        }
+        team.barrier();
+        pgas::fence{tiles}.close();
+        pgas::fence{whole}.close();
+        require_numbers(tiles, 400, "a cell that the smaller team has put");
+        require_numbers(whole, 500, "a cell that the smaller team has put from tiles");
+      },
+      {1, 2, 3, 4});
+}
+
+TEST_CASE("copy, transpose, redistribute and histogram refuse teams of different ranks, with a sentence") {
+  everywhere(
+      [](auto& team) {
+        auto const first = team.split(team.rank() < 2 ? 0 : 1);
+        auto const second = team.split(team.rank() < 1 ? 0 : 1);
+        auto const a = make_array<int>(first, {4, 4});
+        auto const b = make_array<int>(second, {4, 4});
+        auto const counts = make_array<int>(second, 3);
+        auto const refused = [&](std::string const& operation, auto&& act) {
+          require_error(errc::invalid_argument,
+                        {operation, "one is on a team of 2 ranks", "make both on one team"}, act);
+        };
+        if (team.rank() == 1) {
+          refused("copy", [&] { copy(a, b); });
+          refused("transpose", [&] { transpose(a, b); });
+          refused("histogram", [&] { histogram(a, std::vector<int>{0, 1, 2, 3}, counts); });
+          refused("redistribute", [&] { static_cast<void>(redistribute(second, a, cyclic_tiles<2, 2>{})); });
+        }
+        team.barrier();
+        // Only the ranks of the smaller team have both, so that a fence of the larger one would hang.
+        auto const on_all = make_array<int>(team, {4, 4});
+        if (team.rank() < 2) {
+          require_error(errc::invalid_argument, {"transpose", "not all ranks are in both"},
+                        [&] { transpose(on_all, a); });
+        }
+      },
+      {3});
+}
+
+TEST_CASE("transform: a rank that has different numbers in two teams finds its own cells in both") {
+  everywhere(
+      [](auto& team) {
+        auto const backwards = team.split(0, -team.rank());
+        auto const a = make_array<int>(team, {8, 3});
+        auto const b = make_array<int>(backwards, {8, 3});
+        number(a, 10);
+        number(b, 20);
+        if (team.size() == 1) return;
+        // Equal layouts give this rank other cells, unless it has one number in both teams.
+        bool const differs = a.rank() != b.rank();
+        if (differs) {
+          require_error(errc::invalid_argument, {"transform", "not aligned"},
+                        [&] { transform(a, b, [](int x) { return x; }); });
+          require_numbers(b, 20, "a cell that transform has left alone");
+        } else {
+          transform(a, b, [](int x) { return x; });
+          require_numbers(b, 10, "a cell of the same rank in both teams");
+        }
+      },
+      {1, 2, 3});
 }

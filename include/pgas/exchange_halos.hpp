@@ -3,6 +3,7 @@
 
 #include <pgas/exchange_halo.hpp>
 #include <pgas/window/joined_boundary.hpp>
+#include <pgas/window/same_ranks.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -110,13 +111,13 @@ void check_together(First const& first, More const&... more) {
   }
   auto const differs = [&](auto const& other) {
     return other.plan().targets() != first.plan().targets() ||
-           other.plan().origins() != first.plan().origins() || other.ranks() != first.ranks() ||
-           other.state().job_rank() != first.state().job_rank();
+           other.plan().origins() != first.plan().origins() ||
+           !have_ranks_in_order(other.state(), first.state());
   };
   if ((differs(more) || ...)) {
     refuse(
-        "the arrays do not have the same neighbours; exchange only arrays of the same extents, layout and "
-        "halo together");
+        "the arrays do not have the same neighbours; exchange only arrays of the same team, extents, layout "
+        "and halo together");
   }
 }
 

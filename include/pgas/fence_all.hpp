@@ -7,6 +7,7 @@
 #include <pgas/support/algorithms.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/joined_boundary.hpp>
+#include <pgas/window/same_ranks.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -72,15 +73,7 @@ void check_fenced_together(First const& first, More const&... more) {
       refuse("a window is given twice; name each window once");
     }
   }
-  [[maybe_unused]] auto const has_other_ranks = [&](auto const& other) {
-    if (other.team == first.team) return false;
-    if (other.ranks() != first.ranks()) return true;
-    for (rank_t rank = 0; rank < first.ranks(); ++rank) {
-      if (other.team->backend.world_rank(rank) != first.team->backend.world_rank(rank)) return true;
-    }
-    return false;
-  };
-  if ((has_other_ranks(more) || ...)) {
+  if ((!have_ranks_in_order(first, more) || ...)) {
     refuse(
         "the windows do not have the same ranks in the same order; fence windows of different teams one by "
         "one");

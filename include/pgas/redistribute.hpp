@@ -3,8 +3,10 @@
 
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
+#include <pgas/lock_all.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/support/streaming_copier.hpp>
+#include <pgas/window/same_ranks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -56,12 +58,11 @@ void copy_block(T* to, std::size_t to_pitch, T const* from, std::size_t from_pit
             from_pitch * sizeof(T), block.rows, block.cols * sizeof(T), streams);
 }
 
-/// Gets the cells of this rank's part of `to` from the parts of `from`.
-template <class From, class To>
-void copy_by_get(From const& from, box<From::dimensions> const& source, To const& to,
+/// Gets the cells of this rank's part of `to` from the parts of `from`, in an open epoch on it.
+template <class Epoch, class From, class To>
+void copy_by_get(Epoch epoch, From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
   bool const streams = is_past_caches(from, source);
-  fence epoch{from, read_only};
   for_each_own_block(
       to, target, from, source.first, [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
         [[maybe_unused]] auto const theirs = epoch.to(owner);
@@ -82,12 +83,11 @@ void copy_by_get(From const& from, box<From::dimensions> const& source, To const
   epoch.close();
 }
 
-/// Puts the cells of this rank's part of `from` into the parts of `to`.
-template <class From, class To>
-void copy_by_put(From const& from, box<From::dimensions> const& source, To const& to,
+/// Puts the cells of this rank's part of `from` into the parts of `to`, in an open epoch on it.
+template <class Epoch, class From, class To>
+void copy_by_put(Epoch epoch, From const& from, box<From::dimensions> const& source, To const& to,
                  box<From::dimensions> const& target) {
   bool const streams = is_past_caches(from, source);
-  fence epoch{to, write_only};
   for_each_own_block(from, source, to, target.first,
                      [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
                        [[maybe_unused]] auto const theirs = epoch.to(owner);
@@ -108,20 +108,44 @@ void copy_by_put(From const& from, box<From::dimensions> const& source, To const
   epoch.close();
 }
 
+/// Copies where not all ranks of the larger team call: without its fence, in epochs that need no other rank.
+template <class From, class To>
+void copy_between_teams(From const& from, box<From::dimensions> const& source, To const& to,
+                        box<From::dimensions> const& target, bool calls_all_of_from) {
+  // Own stores go to memory, and old copies of what others put are dropped.
+  auto const settle = [](auto const& larger) { lock_all{larger}.close(); };
+  auto const meet = [](auto const& smaller) { smaller.state().team->collectives.barrier(); };
+  if (calls_all_of_from) {
+    settle(to);
+    meet(from);
+    copy_by_put(lock_all{to, write_only}, from, source, to, target);
+    meet(from);
+    settle(to);
+  } else {
+    settle(from);
+    meet(to);
+    copy_by_get(lock_all{from, read_only}, from, source, to, target);
+    meet(to);
+  }
+}
+
 }  // namespace detail
 
 /// Copies a box of cells of one array to `at` in another. Layouts, extents, halos and policies may differ.
 ///
-/// Collective over the team, on which both arrays are made. The owners in the array with the larger tiles do
+/// Collective over the team, on which both arrays are made. They may be on different teams: if these have the
+/// same ranks, all call; if one team has all ranks of the other and more, only those of the smaller team
+/// call, and the program orders the call against the other ranks' accesses, by an epoch and a barrier of the
+/// larger team on each side. The owners in the array with the larger tiles do
 /// the work. If it is `to`, they get the cells that their parts need. If it is `from`, they put the cells
 /// that they have. Transfers are two-dimensional blocks; plain memory needs no buffer. When the call returns,
 /// this rank's own cells of `to` are complete, and `from` may be changed. The next epoch that is opened on
 /// `to` shows the cells to other ranks.
 /// Requires that no epoch is open on either array.
-/// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one.
-/// Costs two fences, and a strided put or get for each of the larger tiles and each rank that has cells of
-/// it.
-/// Global Arrays: ga_copy_patch.
+/// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one, or
+/// when each is on a rank that the other's team lacks.
+/// Costs two fences, or with a smaller team three barriers and as many epochs of lock_all, and a strided put
+/// or get for each of the larger tiles and each rank that has cells of it. Global Arrays: ga_copy_patch.
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions &&
            std::same_as<typename From::value_type, typename To::value_type>)
@@ -141,10 +165,15 @@ void copy(From const& from, typename From::box_type const& source, To const& to,
                detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
                                    "both arrays are one, and ranks would overwrite cells that others still "
                                    "read; make a second array"));
-  if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
-    detail::copy_by_put(from, source, to, {at, source.count});
+  typename To::box_type const target{at, source.count};
+  auto const common = detail::ranks_in_common(from.state(), to.state());
+  if (common == detail::common_ranks::others) detail::throw_other_ranks(from.state(), to.state(), operation);
+  if (common != detail::common_ranks::all) {
+    detail::copy_between_teams(from, source, to, target, common == detail::common_ranks::all_of_first);
+  } else if (detail::all_tiles(from.layout()) < detail::all_tiles(to.layout())) {
+    detail::copy_by_put(fence{to, write_only}, from, source, to, target);
   } else {
-    detail::copy_by_get(from, source, to, {at, source.count});
+    detail::copy_by_get(fence{from, read_only}, from, source, to, target);
   }
 }
 
@@ -164,13 +193,15 @@ void copy(From const& from, To const& to) {
 /// Makes an array with the cells of another one in another layout:
 /// `auto tiles = redistribute(team, a, cyclic_tiles<64, 64>{})`.
 ///
-/// Collective over the team, which must be the array's. Throws what make_array throws. Costs make_array and
+/// Collective over the team, which must have the array's ranks. Throws errc::invalid_argument if it has
+/// others, and what make_array throws. Costs make_array and
 /// copy.
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           layout_rule<Array::dimensions> Rule>
 [[nodiscard]] auto redistribute(team<Backend, Coherence, Protocols> const& team, Array const& from,
                                 Rule const& rule,
                                 std::type_identity_t<halos<Array::dimensions>> const& around = {}) {
+  detail::check_same_ranks(from.state(), detail::ranks_of_team(team), "redistribute");
   auto to = make_array<typename Array::value_type>(team, from.extents(), rule, around);
   copy(from, to);
   return to;

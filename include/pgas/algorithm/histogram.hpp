@@ -4,6 +4,7 @@
 #include <functional>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/fence.hpp>
+#include <pgas/window/same_ranks.hpp>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// once per cell, on the cell's owner. Each owner counts in a private copy and then accumulates that copy
 /// into `counts`. All counts are in place when the call returns.
 /// Requires that no epoch is open on `counts`, and that the counts are integers.
-/// Throws errc::invalid_argument if the arrays have different numbers of ranks.
+/// Throws errc::invalid_argument if the arrays have different ranks.
 /// Costs two fences, and one accumulate for each pair of rank and tile of `counts` in which that rank counted
 /// a cell.
 /// MPI: a local loop and MPI_Reduce_scatter.
@@ -26,12 +27,7 @@ template <any_global_array Array, class Bucket, any_global_array Counts>
            std::is_invocable_r_v<std::size_t, Bucket&, typename Array::value_type const&>)
 void histogram(Array const& a, Bucket bucket, Counts const& counts) {
   using count_type = typename Counts::value_type;
-  PGAS_EXPECTS(
-      light, a.ranks() == counts.ranks(),
-      throw error(errc::invalid_argument, a.state().job_rank(), "histogram",
-                  "the array of " + detail::joined(a.extents(), " x ") + " is on " +
-                      std::to_string(a.ranks()) + " ranks, that of " + std::to_string(counts.size()) +
-                      " counts on " + std::to_string(counts.ranks()) + "; make both on one team"));
+  detail::check_same_ranks(a.state(), counts.state(), "histogram");
   std::vector<count_type> own(counts.size());
   detail::for_each_own_row(a, read_only, [&](auto const&, auto row) {
     for (auto const& cell : row) {

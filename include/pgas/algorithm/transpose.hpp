@@ -8,6 +8,7 @@
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/support/transpose_plane.hpp>
+#include <pgas/window/same_ranks.hpp>
 #include <utility>
 #include <vector>
 
@@ -164,17 +165,15 @@ void transpose_by_get(Epoch& from, To const& to, permutation<Epoch::dimensions> 
 /// Copies all cells of `from` to an array whose dimensions are in another order: cell i of `to` becomes cell
 /// j of `from`, where `j[axes[d]] == i[d]`. Layouts, halos and policies of the two arrays may differ.
 ///
-/// Collective over the team on which both arrays were made; ranks may own nothing. Each rank fills its own
-/// cells of `to`, from mapped memory of other ranks if there is any, in blocks that fit a cache. Own cells
-/// are in place when the call returns, and `from` may be changed. The next epoch on `to` shows the cells to
-/// other ranks.
-/// Requires that no epoch is open on either array.
-/// Throws errc::invalid_argument if axes is no permutation, if the extents do not fit, or if both arrays are
-/// one.
-/// Costs two fences, and each cell travels once. Without mapped memory, a rank issues one get for each tile
-/// of `from` that meets an own tile of `to`, or each MiB of that tile. Small tiles in `to` are therefore slow
-/// there.
-/// MPI: MPI_Alltoallw with vector types; NumPy: transpose(axes).
+/// Collective over the team on which both arrays were made, or their teams of the same ranks; ranks may own
+/// nothing. Each rank fills its own cells of `to`, from mapped memory of other ranks if there is any, in
+/// blocks that fit a cache. Own cells are in place when the call returns, and `from` may be changed. The next
+/// epoch on `to` shows the cells to other ranks. Requires that no epoch is open on either array. Throws
+/// errc::invalid_argument if axes is no permutation, if the extents do not fit, if both arrays are one, or if
+/// they are on teams of different ranks. Costs two fences, and each cell travels once. Without mapped memory,
+/// a rank issues one get for each tile of `from` that meets an own tile of `to`, or each MiB of that tile.
+/// Small tiles in `to` are therefore slow there. MPI: MPI_Alltoallw with vector types; NumPy:
+/// transpose(axes).
 template <any_global_array From, any_global_array To>
   requires(From::dimensions == To::dimensions && From::dimensions >= 2 &&
            std::same_as<typename From::value_type, typename To::value_type>)
@@ -194,6 +193,7 @@ void transpose(From const& from, To const& to, permutation<From::dimensions> con
                detail::throw_error(errc::invalid_argument, from.state().job_rank(), operation,
                                    "both arrays are one, and ranks would overwrite cells that others still "
                                    "read; make a second array"));
+  detail::check_same_ranks(from.state(), to.state(), operation);
   std::size_t dense = 0;  // the dimension of `to` that is dense in `from`
   while (axes[dense] != From::dimensions - 1) ++dense;
   fence epoch{from, read_only};

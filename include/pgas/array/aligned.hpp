@@ -30,7 +30,7 @@ void for_each_common_box(First const& a, Second const& b, Use&& use) {
   }
 }
 
-/// True if the layouts are equal, so that all ranks know that the arrays are aligned.
+/// True if the layouts are equal, so that all ranks of a team know that its arrays are aligned.
 template <any_global_array First, any_global_array Second>
 bool has_layout_of(First const& a, Second const& b) {
   if constexpr (std::is_same_v<typename First::layout_type, typename Second::layout_type>) {
@@ -44,11 +44,12 @@ bool has_layout_of(First const& a, Second const& b) {
 /// ranks.
 template <any_global_array First, any_global_array Second>
 bool owns_the_same(First const& a, Second const& b) {
-  if (has_layout_of(a, b)) return true;
-  bool all = a.extents() == b.extents() && a.ranks() == b.ranks();
+  // The arrays may be on different teams, in which this rank has different numbers.
+  if (has_layout_of(a, b) && a.rank() == b.rank()) return true;
+  bool all = a.extents() == b.extents();
   if (all) {
     for_each_common_box(
-        a, b, [&](auto const&, auto const& theirs, auto const&) { all = all && theirs.owner == a.rank(); });
+        a, b, [&](auto const&, auto const& theirs, auto const&) { all = all && theirs.owner == b.rank(); });
   }
   return all;
 }

@@ -103,6 +103,14 @@ void update_element(State& state, shared_object<Elements> const& elements,
       return change_in_place((*near)[i], function, arguments...);
     }
   }
+  auto const& team = window.state().team;
+  if (team.get() != state.team().get() &&
+      team->backend.world_rank(place.rank) != state.team()->backend.world_rank(place.rank)) {
+    throw_error(errc::invalid_argument, window.state().job_rank(), "update",
+                {"rank ", place.rank,
+                 " of the elements' team is another one in the team of the calls; make "
+                 "the calls on the team of the window or array"});
+  }
   send_named<State, change_own<F>>(state, place.rank, elements, std::int64_t{place.index}, arguments...);
 }
 

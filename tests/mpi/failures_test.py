@@ -25,6 +25,7 @@ EXPECTED = {
     'again': (True, 'again 3'),
     'own': (True, 'MPI still counts 3'),
     'together': (True, 'together 3'),
+    'alone': (True, 'alone 3'),
     'throw': (False, 'rank 1 threw: the tea is cold; rank 1 is on host '),
     'ring': (False, 'rank 0 waits in start (window 0) for rank 1; rank 1 waits in start (window 0) for rank 2'),
     'exit': (False, 'has ended before its body returned'),

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <pgas/containers/counter.hpp>
 #include <pgas/mpi.hpp>
 #include <pgas/pgas.hpp>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -169,17 +172,73 @@ void live_together(int rank) {
   MPI_Comm_free(&even);
 }
 
+void require(bool condition, char const* promise) {
+  if (!condition) throw std::runtime_error(promise);
+}
+
+/// Every kind of access by a team of one process, each in a job of its own, and by the process as a sub-team.
+template <class Team>
+void access_alone(Team& team) {
+  auto w = pgas::make_window<double>(team, 10);
+  {
+    pgas::fence epoch{w};
+    epoch.put(0, 3, 2.5);
+    epoch.accumulate(0, 3, 0.5);
+    require(epoch.get(0, 3) == 3.0, "a sum of doubles");
+  }
+  auto numbers = pgas::make_window<std::uint64_t>(team, 4);
+  {
+    pgas::lock_all epoch{numbers};
+    require(epoch.fetch_add(0, 1, 5U) == 0, "the number before an addition");
+    std::uint64_t expected = 5;
+    require(epoch.compare_exchange(0, 1, expected, 7U), "an exchange");
+    require(epoch.exchange(0, 1, 9U) == 7, "the number before an exchange");
+    epoch.atomic_store(0, 2, 4U);
+    epoch.accumulate(0, 2, std::uint64_t{3}, pgas::op::bit_or{});
+    require(epoch.atomic_load(0, 2) == 7, "bits");
+    epoch.flush_all();
+  }
+  std::vector<int> mine(8, 1);
+  {
+    auto own = pgas::make_window(team, std::span(mine));
+    {
+      pgas::lock epoch{own, 0, pgas::exclusive};
+      epoch.put(0, 2, 6);
+    }
+    require(mine[2] == 6, "memory of the program");
+  }
+  auto counter = pgas::make_counter(team);
+  require(counter.fetch_add(2) == 0 && counter.read() == 2, "a counter");
+}
+
+/// Each process runs jobs of its own, beside those of the others.
+int run_alone() {
+  return pgas::mpi::run<backend>(MPI_COMM_SELF, [](auto& team) {
+    access_alone(team);
+    auto sub = team.split(0);
+    access_alone(sub);
+    return team.all_reduce(1);
+  });
+}
+
 }  // namespace
 
 int main(int, char** argv) {
   std::string_view const how(argv[1]);
-  bool const has_begun = how == "own" || how == "together";  // the program has its own MPI
+  bool const has_begun = how == "own" || how == "together" || how == "alone";  // the program has its own MPI
   if (has_begun) MPI_Init(nullptr, nullptr);
   try {
-    int const sum = pgas::run<backend>([how](auto& team) {
+    int const alone = how == "alone" ? run_alone() : 0;
+    int const sum = pgas::run<backend>([how, alone](auto& team) {
       pass_through(team, how);
       if (how == "ring") wait_in_a_ring(team);
       if (team.rank() == 1) go_wrong(how);
+      if (how == "alone") {
+        auto parts = team.split(team.rank());
+        access_alone(parts);
+        int const all = team.all_reduce(alone);
+        if (team.rank() == 0) std::printf("alone %d\n", all);
+      }
       return team.all_reduce(team.rank());
     });
     std::printf("sum %d\n", sum);

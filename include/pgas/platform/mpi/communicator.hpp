@@ -29,11 +29,17 @@ class communicator {
   /// Takes the communicator over.
   explicit communicator(MPI_Comm given) : ranks_(given) {
     check_call(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    int size = 0;
+    MPI_Comm_size(ranks_, &size);
+    is_alone_ = size == 1;
   }
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
   [[nodiscard]] MPI_Comm get() const noexcept { return ranks_; }
+
+  /// Returns whether this process is its only one.
+  [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
 
   /// A communicator of the same ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const {
@@ -43,7 +49,7 @@ class communicator {
     return made;
   }
 
-  /// Keeps a window that all ranks of the team have just made.
+  /// Keeps a window that all ranks of the team have just made; MPI_WIN_NULL where memory does without.
   std::shared_ptr<kept_window> keep(MPI_Win made) {
     return windows_.emplace_back(std::make_shared<kept_window>(kept_window{made}));
   }
@@ -84,6 +90,7 @@ class communicator {
   }
 
   MPI_Comm ranks_;
+  bool is_alone_ = false;
   std::vector<std::shared_ptr<kept_window>> windows_;
 };
 

@@ -76,7 +76,7 @@ class member {
   /// Returns whether this MPI compares and swaps, see `session`. If not, a window's atomic operations hold
   /// the guard of their target.
   [[nodiscard]] bool has_compare_and_swap() const noexcept { return has_compare_and_swap_; }
-  /// The window with a guard for each rank: one word, which is 1 while a rank modifies elements.
+  /// The window with a guard for each rank of several: one word, which is 1 while a rank modifies elements.
   [[nodiscard]] MPI_Win guards() const noexcept { return guards_->window; }
 
   /// Returns whether it pays to knock before MPI waits for a target.
@@ -250,6 +250,7 @@ class member {
   }
 
   void open_guards() {
+    if (world_->is_alone()) return;  // see rma_window
     MPI_Win made = MPI_WIN_NULL;
     auto guard = std::make_shared<word>(0);
     check_call(MPI_Win_create(guard.get(), sizeof(word), 1, MPI_INFO_NULL, world_->get(), &made),

@@ -9,8 +9,10 @@
 #include <memory>
 #include <new>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/platform/element_request.hpp>
 #include <pgas/platform/mpi/member.hpp>
 #include <pgas/platform/mpi/types.hpp>
+#include <pgas/platform/native_element.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
@@ -20,6 +22,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 /// Source: foMPI, Gerstenberger 2014, whose windows also serve one lock_all for long; MPI-3.1, chapter 11.
 /// The memory model must be the unified one, in which a rank's own loads and stores, and the accesses of
 /// others, reach the same copy. Displacements are in bytes. The destructor does not block, see communicator.
+/// A team of one process has no window of MPI, but plain memory: the component rdma of Open MPI 4.1 makes no
+/// window for one process, and a program that calls MPI_Init itself has that component.
 class rma_window {
  public:
   /// The most bytes of one call of MPI, whose counts are int.
@@ -35,13 +39,19 @@ class rma_window {
     std::size_t const taken = std::max((bytes + line - 1) / line * line, line);
     void* base = nullptr;
     MPI_Win made = MPI_WIN_NULL;
+    if (team_->is_alone()) {
+      auto memory = new_memory(taken);
+      own_ = {static_cast<std::byte*>(memory.get()), bytes};
+      kept_ = team_->keep(MPI_WIN_NULL);
+      kept_->memory = std::move(memory);
+      return;
+    }
     hints const info;
 #if defined(OPEN_MPI)
     // Open MPI 4.1.4 allocates at multiples of 8 bytes, and its allocation fails on some transports if a node
     // has several ranks (issue 14203 of open-mpi/ompi). Between nodes windows over other memory are as fast.
     // Within a node small accesses to them take 30 to 50 times as long; there `cluster` stores by itself.
-    std::shared_ptr<void> memory(std::aligned_alloc(line, taken), std::free);
-    if (memory == nullptr) throw std::bad_alloc();
+    auto memory = new_memory(taken);
     base = memory.get();
     check_call(MPI_Win_create(base, static_cast<MPI_Aint>(taken), 1, info.get(), team_->get(), &made),
                "MPI_Win_create");
@@ -52,14 +62,18 @@ class rma_window {
     check_call(MPI_Win_allocate(static_cast<MPI_Aint>(taken), 1, info.get(), team_->get(), &base, &made),
                "MPI_Win_allocate");
     open(made);
+    std::memset(base, 0, taken);
 #endif
     own_ = {static_cast<std::byte*>(base), bytes};
-    std::memset(base, 0, taken);
   }
   /// Opens memory that this rank already has. Collective over the team.
   rma_window(std::shared_ptr<member> mine, std::shared_ptr<communicator> team, bytes_out own)
       : member_(std::move(mine)), team_(std::move(team)), own_(own) {
     member_->free_unused(*team_);
+    if (team_->is_alone()) {
+      kept_ = team_->keep(MPI_WIN_NULL);
+      return;
+    }
     MPI_Win made = MPI_WIN_NULL;
     hints const info;
     check_call(
@@ -102,6 +116,7 @@ class rma_window {
   }
 
   void flush(rank_t target) const {
+    if (is_alone()) return;
     knock(target);
     check_call(MPI_Win_flush(target, get()), "MPI_Win_flush");
   }
@@ -109,7 +124,7 @@ class rma_window {
   /// every flush is a whole one.
   void flush_local(rank_t target) const {
 #if defined(OPEN_MPI)
-    check_call(MPI_Win_flush_local(target, get()), "MPI_Win_flush_local");
+    if (!is_alone()) check_call(MPI_Win_flush_local(target, get()), "MPI_Win_flush_local");
 #else
     flush(target);
 #endif
@@ -119,11 +134,18 @@ class rma_window {
 
   template <class T>
   T fetch_op(rank_t target, std::size_t at, T value, op_kind kind) const {
+    if (is_alone()) {
+      return with_operation(kind, [&]<class Op>(Op op) -> T {
+        if constexpr (operation_on<Op, T>) return own_element<T>(at).fetch_op(value, op);
+        return T{};  // refused before: no operation of its bits
+      });
+    }
     guard const hold(*this, target);
     return fetch_op_in(get(), target, at, value, kind, [&] { knock(target); });
   }
   template <class T>
   void store(rank_t target, std::size_t at, T value) const {
+    if (is_alone()) return own_element<T>(at).store(value);
     guard const hold(*this, target);
     check_call(MPI_Accumulate(&value, 1, type_of<T>(), target, static_cast<MPI_Aint>(at), 1, type_of<T>(),
                               MPI_REPLACE, get()),
@@ -133,6 +155,7 @@ class rma_window {
   /// Compares the bytes of the element, and returns the element before.
   template <class T>
   T compare_exchange(rank_t target, std::size_t at, T expected, T desired) const {
+    if (is_alone()) return own_element<T>(at).compare_exchange(expected, desired);
     T before{};
     if (!member_->has_compare_and_swap()) {
       guard const hold(*this, target);
@@ -149,6 +172,19 @@ class rma_window {
 
  private:
   static constexpr std::size_t line = part_alignment;
+
+  static std::shared_ptr<void> new_memory(std::size_t bytes) {
+    std::shared_ptr<void> memory(std::aligned_alloc(line, bytes), std::free);
+    if (memory == nullptr) throw std::bad_alloc();
+    std::memset(memory.get(), 0, bytes);
+    return memory;
+  }
+  [[nodiscard]] bool is_alone() const noexcept { return kept_->window == MPI_WIN_NULL; }
+  /// An element of this rank's memory, which no window of MPI serves.
+  template <class T>
+  [[nodiscard]] native_element<T> own_element(std::size_t at) const noexcept {
+    return native_element<T>(*reinterpret_cast<T*>(own_.data() + at));
+  }
 
   /// The promises to MPI.
   class hints {

@@ -12,6 +12,7 @@
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/job/core_limit.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/platform/uncaught.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/plain_list.hpp>
@@ -157,6 +158,7 @@ auto run_body(Body const& body, Launch const& launch) {
                 "value, and do not "
                 "make the lambda mutable: ranks share no captured state");
   using result = std::invoke_result_t<Body const&, Team&>;
+  uncaught_errors::report();
   static_assert(
       std::is_void_v<result> || transportable<result>,
       "run: rank 0's result travels to the caller as bytes, and this type keeps its values elsewhere, in "
@@ -196,7 +198,8 @@ auto run_on(rank_t asked, Body const& body) {
 /// may use, by its affinity and its control groups, and at least 2. Under pgas-run the program is one rank
 /// already, and the launcher's number counts. The caller supervises and is no rank.
 /// It returns when all ranks have returned. If a rank fails by an exception, a signal or an early exit, the
-/// others are ended, and run throws `error` with the number of the first rank that failed.
+/// others are ended, and run throws `error` with the number of the first rank that failed. If the program
+/// catches it nowhere, the program ends with the error's sentence in one line, and with exit code 1.
 ///
 /// Each rank calls a copy of the body. Ranks are processes on most backends, so a variable that the body
 /// captures by reference is the rank's own: the caller does not see what a rank assigns to it. Return the

@@ -213,6 +213,19 @@ def faults(program, run):
         yield fault("outputs", "output to a full device", stdout="device", code=(1, 3), err=r"[Ss]tandard output|stdout")
         yield fault("core dumps", "of a rank", "dump", out=r"dumped 0\n")
         yield fault("core dumps", "with the own part", "dump", out=r"dumped 1048576\n", extra={"PGAS_CORE": "1"})
+        # An error that nobody catches: its sentence in one line, and exit code 1. A handler of the program stays.
+        launched = way == "pgas-run"
+        said = r"(said\n)*" if launched else r"said\n"
+        for how, line in (("throw", "rank 1 threw: the tea is cold"), ("thread", "the tea is gone"),
+                          ("index", "rank 1: put: element 7 does not exist on rank 0, whose part has 2")):
+            line = f"(pgas: {line}\n|pgas-run: .*\n)+" if launched else f"pgas: {line}\n"
+            yield fault("uncaught errors", how, "uncaught", how, out=said, err=rf"\A{line}\Z", code=1, within=8)
+        yield fault("uncaught errors", "in a function that must not throw", "uncaught", "destructor", out=said, within=8,
+                    code=134 if launched else 1, err=r"rank 1: world_rank: .*left a function that must not throw")
+        yield fault("uncaught errors", "the program's handler", "uncaught", "handler", out=None, within=8, code=7,
+                    err=r"\A(the program's own handler\n|pgas-run: .*\n)+\Z")
+        yield fault("uncaught errors", "of another library", "uncaught", "other", out=None, within=8,
+                    code=134 if launched else -signal.SIGABRT, err="the tea is not of the library")
         # The second job begins while the first one holds the memory.
         words = " ".join(command)
         both = f"head -c 1000000 /dev/zero >$$.pool; export PGAS_POOL=$$.pool; {words} pool hold & sleep 0.2; " \

@@ -14,9 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <pgas/backends/pool_map.hpp>
 #include <pgas/core.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -184,10 +186,45 @@ void be_host(std::string const& host) {
   }
 }
 
+/// An object of a program whose destructor throws what a call of the library has thrown.
+struct careless {
+  ~careless() noexcept {  // NOLINT(bugprone-exception-escape): that is the mistake
+    pgas::rank_t const nobody = 9;
+    static_cast<void>(team.world_rank(nobody));
+  }
+  team_type& team;
+};
+
+/// A job that fails in a program that catches nothing.
+void fail_uncaught(std::string const& how) {
+  if (how == "handler") {
+    std::set_terminate([] {
+      std::fprintf(stderr, "the program's own handler\n");
+      std::_Exit(7);
+    });
+  }
+  std::printf("said\n");  // in a buffer
+  pgas::run<pgas::backends::process_map>(3, [&](team_type& team) {
+    if (how == "index") {
+      auto w = pgas::make_window<int>(team, 2);
+      pgas::fence epoch{w};
+      if (team.rank() == 1) epoch.put(0, 7, 1);
+    }
+    if (team.rank() == 1 && how == "destructor") careless const object{team};
+    if (team.rank() == 1 && (how == "throw" || how == "handler")) throw std::runtime_error("the tea is cold");
+    team.barrier();
+  });
+  if (how == "thread") {
+    std::thread([] { throw pgas::error(pgas::errc::bad_file, -1, "the tea is gone"); }).join();
+  }
+  if (how == "other") throw std::runtime_error("the tea is not of the library");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string const what = argc > 1 ? argv[1] : "ring";
+  if (what == "uncaught") return fail_uncaught(argv[2]), 0;
   be_host(argc > 2 ? argv[2] : "");
   try {
     if (what == "record") return die_while_recording();

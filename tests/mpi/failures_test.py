@@ -27,6 +27,8 @@ EXPECTED = {
     'together': (True, 'together 3'),
     'alone': (True, 'alone 3'),
     'throw': (False, 'rank 1 threw: the tea is cold; rank 1 is on host '),
+    'uncaught': (False, 'pgas: rank 1 threw: the tea is cold; rank 1 is on host '),
+    'uncaught at one': (False, 'pgas: the tea is cold'),
     'ring': (False, 'rank 0 waits in start (window 0) for rank 1; rank 1 waits in start (window 0) for rank 2'),
     'exit': (False, 'has ended before its body returned'),
     'kill': (False, ''),
@@ -73,6 +75,8 @@ def wrong_in(how):
         return f'{how}: ends with {run.returncode}: {said[-600:]}'
     if not any(each in said for each in ([says] if isinstance(says, str) else says)):
         return f'{how}: does not say "{says}": {said[:1500]} ... {said[-600:]}'
+    if 'terminate called' in said:
+        return f'{how}: names the type of an error, and not only its sentence: {said[-600:]}'
     if 'left: ' in said:
         return f'{how}: leaves files: {said[-600:]}'
     print(f'{how}: {time.monotonic() - began:.1f} s')

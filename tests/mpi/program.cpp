@@ -227,6 +227,18 @@ int main(int, char** argv) {
   std::string_view const how(argv[1]);
   bool const has_begun = how == "own" || how == "together" || how == "alone";  // the program has its own MPI
   if (has_begun) MPI_Init(nullptr, nullptr);
+  if (how.starts_with("uncaught")) {
+    int const rank = pgas::run<backend>([how](auto& team) {
+      if (how == "uncaught" && team.rank() == 1) go_wrong("throw");
+      return team.rank();
+    });
+    // One process alone ends, and the others wait for it.
+    int self = rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &self);
+    if (self == 1) throw pgas::error(pgas::errc::bad_file, 1, "the tea is cold");
+    MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+  }
   try {
     int const alone = how == "alone" ? run_alone() : 0;
     int const sum = pgas::run<backend>([how, alone](auto& team) {

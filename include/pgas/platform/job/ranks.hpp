@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/platform/job/job.hpp>
+#include <pgas/platform/uncaught.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
@@ -41,6 +42,7 @@ class team_ranks {
 template <class Main>
 bool run_rank(job const& j, Main&& main) noexcept {
   rank_t const self = j.rank();
+  uncaught_errors::in_body const inside;
   j.mark_running();
   try {
     main();

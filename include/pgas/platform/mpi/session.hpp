@@ -10,6 +10,7 @@
 #include <optional>
 #include <pgas/platform/mpi/call.hpp>
 #include <pgas/platform/mpi/launcher.hpp>
+#include <pgas/platform/uncaught.hpp>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,7 @@ class session {
     int finalized = 0;
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
+    uncaught_errors::end_all_by([]() noexcept { abort_unless_finalized(); });
     if (finalized != 0)
       throw error(errc::wrong_order, -1,
                   "run: the program has finalized MPI already; call MPI_Finalize after run");
@@ -76,6 +78,12 @@ class session {
     int level = MPI_THREAD_SINGLE;
     check_call(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
     is_ours_ = true;
+  }
+  /// Ends the other processes with this one, which might wait for it.
+  static void abort_unless_finalized() noexcept {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) abort_all(MPI_COMM_WORLD);
   }
   ~session() {
     int finalized = 0;

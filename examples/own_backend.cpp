@@ -8,20 +8,21 @@
 // the payload: its own model of the concept `segment`.
 class diary_segment {
  public:
-  explicit diary_segment(std::size_t bytes) : memory_(bytes) {}
+  explicit diary_segment(std::size_t bytes)
+      : memory_(bytes / sizeof(line) + 1), part_(&memory_[0].first, bytes) {}
 
   static int rank() noexcept { return 0; }
   static int size() noexcept { return 1; }
-  std::size_t part_bytes(int) const noexcept { return memory_.size(); }
-  std::span<std::byte> local() noexcept { return memory_; }
+  std::size_t part_bytes(int) const noexcept { return part_.size(); }
+  std::span<std::byte> local() noexcept { return part_; }
 
   void put(pgas::location at, pgas::bytes_in from) {
     std::printf("  diary: put %2zu bytes to rank %d at byte %zu\n", from.size(), at.rank, at.offset);
-    std::memcpy(memory_.data() + at.offset, from.data(), from.size());
+    std::memcpy(part_.data() + at.offset, from.data(), from.size());
   }
   void get(pgas::location at, pgas::bytes_out into) {
     std::printf("  diary: get %2zu bytes of rank %d at byte %zu\n", into.size(), at.rank, at.offset);
-    std::memcpy(into.data(), memory_.data() + at.offset, into.size());
+    std::memcpy(into.data(), part_.data() + at.offset, into.size());
   }
   pgas::done rput(pgas::location at, pgas::bytes_in from) { return put(at, from), pgas::done{}; }
   pgas::done rget(pgas::location at, pgas::bytes_out into) { return get(at, into), pgas::done{}; }
@@ -31,7 +32,11 @@ class diary_segment {
   void flush_local_all() {}
 
  private:
-  std::vector<std::byte> memory_;
+  struct alignas(pgas::part_alignment) line {  // parts are aligned to lines
+    std::byte first;
+  };
+  std::vector<line> memory_;  // moves keep its address
+  std::span<std::byte> part_;
 };
 static_assert(pgas::local_segment<diary_segment>);
 

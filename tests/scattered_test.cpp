@@ -246,6 +246,50 @@ TEST_CASE("arrays: requests of boxes, single cells, lists and masks move like tr
   });
 }
 
+TEST_CASE("arrays: every operation accepts zero cells, as boxes, lists and masks, also at the end") {
+  everywhere([](auto& team) {
+    auto a = make_array<int>(team, {5, 7}, cyclic_tiles<2, 3>{});
+    std::vector<int> none;
+    std::span<int const> const from(none);
+    std::span<int> const into(none);
+    std::vector<cell_index<2>> const list;
+    std::vector<bool> const mask;
+    fence epoch{a};
+    for (box<2> const& at : {box<2>{{0, 0}, {0, 0}}, box<2>{{5, 7}, {0, 0}}, box<2>{{5, 0}, {0, 7}},
+                             box<2>{{0, 7}, {5, 0}}, box<2>{{2, 3}, {0, 4}}}) {
+      epoch.put(at, from);
+      epoch.get(at, into);
+      epoch.accumulate(at, from);
+      epoch.get_accumulate(at, from, into);
+      epoch.rput(at, from).wait();
+      epoch.rget(at, into).wait();
+      epoch.raccumulate(at, from).wait();
+      epoch.rget_accumulate(at, from, into).wait();
+      epoch.put(at, mask, from);
+      epoch.get(at, mask, into);
+      epoch.accumulate(at, mask, from);
+      epoch.get_accumulate(at, mask, from, into);
+    }
+    epoch.put(list, from);
+    epoch.get(list, into);
+    epoch.accumulate(list, from);
+    epoch.get_accumulate(list, from, into);
+    epoch.rput(list, from).wait();
+    epoch.rget(list, into).wait();
+    epoch.close();
+
+    auto const line = make_array<int>(team, 9);
+    fence along{line};
+    for (std::size_t const first : {std::size_t{0}, std::size_t{9}}) {
+      along.put(first, from);
+      along.get(first, into);
+      along.accumulate(first, from);
+      along.rput(first, from).wait();
+      along.rget(first, into).wait();
+    }
+  });
+}
+
 TEST_CASE("scattered: indices, masks and values that do not fit are refused before any transfer") {
   everywhere<few_models>(
       [](auto& team) {

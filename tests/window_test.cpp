@@ -79,6 +79,67 @@ TEST_CASE("window: a window whose parts are all empty can be fenced") {
   });
 }
 
+TEST_CASE("window: every operation accepts zero elements, also at the end of a part and in empty parts") {
+  everywhere([](auto& team) {
+    auto w = make_window<int>(team, at_rank(team.rank() % 2) * 6);
+    w.local().empty() ? void() : void(w.local()[5] = 7);
+    std::vector<int> none;
+    std::span<int const> const from(none);
+    std::span<int> const into(none);
+    int const* const start = none.data();
+    int* const place = none.data();
+    {
+      pgas::lock_all epoch{w};
+      for (rank_t r = 0; r < team.size(); ++r) {
+        auto const view = epoch.to(r);
+        for (std::size_t const first : {std::size_t{0}, view.size()}) {
+          view.put(first, from);
+          view.get(first, into);
+          view.put(first, pgas::own_part{w.size(), 0});
+          view.get(first, pgas::own_part{w.size(), 0});
+          view.rput(first, from).wait();
+          view.rget(first, into).wait();
+          view.rput(first, pgas::own_part{w.size(), 0}).wait();
+          view.rget(first, pgas::own_part{w.size(), 0}).wait();
+          view.accumulate(first, from);
+          view.get_accumulate(first, from, into);
+          view.raccumulate(first, from).wait();
+          view.rget_accumulate(first, from, into).wait();
+          view.accumulate(first, from, [](int a, int b) { return a * b; });
+          // Rows without elements, elements without rows, and so many that no loop would end.
+          constexpr std::size_t most = std::size_t{1} << 40U;
+          for (pgas::rows_of const& at :
+               {pgas::rows_of{first, 0, 5, 9}, pgas::rows_of{first, 3, 0, 9},
+                pgas::rows_of{first, most, 0, 0}, pgas::rows_of{first, most, 0, most},
+                pgas::rows_of{first, 0, most, most}}) {
+            view.put(at, from);
+            view.get(at, into);
+            view.put(at, start, at.cols);
+            view.get(at, place, at.cols);
+            view.rput(at, from).wait();
+            view.rget(at, into).wait();
+            view.rput(at, start, at.cols).wait();
+            view.rget(at, place, at.cols).wait();
+            view.accumulate(at, from);
+            view.get_accumulate(at, from, into);
+            view.raccumulate(at, from).wait();
+            view.rget_accumulate(at, from, into).wait();
+          }
+        }
+        epoch.accumulate(r, pgas::rows_of{view.size(), 3, 0, 9}, from);
+        require_error(errc::out_of_range, {"elements do not fit"},
+                      [&] { epoch.accumulate(r, view.size() + 1, from); });
+        require_error(errc::out_of_range, {"elements do not fit"}, [&] {
+          epoch.accumulate(r, pgas::rows_of{view.size() + 1, 3, 0, 9}, from);
+        });
+      }
+      epoch.flush_all();
+    }
+    team.barrier();
+    if (!w.local().empty()) require(own(w) == std::vector{0, 0, 0, 0, 0, 7}, "nothing has changed");
+  });
+}
+
 TEST_CASE("window: all bytes are zero at first") {
   everywhere([](auto& team) {
     for (int round = 0; round < 3; ++round) {

@@ -73,7 +73,9 @@ class checked_part : protected target_part<State, Hints, Where> {
                  throw_error(errc::invalid_argument, part::state().job_rank(), operation,
                              "rows overlap: a pitch is less than the length of a row"));
   }
+  /// Any number of empty rows is no row: no copy walks over them.
   static row_shape shape_of(rows_of block) noexcept {
+    if (block.size() == 0) return {.rows = 0, .row_bytes = 0};
     return {.rows = block.rows, .row_bytes = block.cols * sizeof(value_type)};
   }
 

@@ -205,6 +205,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
                            value_type* before, Op op) const {
     check_reach(operation, at);
     check_rows(operation, at, at.cols);
+    if (at.cols == 0) return;  // where such a row begins is of no matter, and there may be very many
     for (std::size_t row = 0; row < at.rows; ++row) {
       std::size_t const done_before = row * at.cols;
       modify_all_checked(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),

@@ -264,6 +264,39 @@ TEST_CASE("accumulate and get_accumulate: a span is modified element by element,
   });
 }
 
+TEST_CASE("get_accumulate: one memory for the values and for those before is refused, with both ways out") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 8);
+        rank_t const to = (team.rank() + 1) % team.size();
+        std::vector<int> both(8, 10);
+        std::span<int> const all(both);
+        pgas::lock_all epoch{w};
+        auto const refused = [](auto const& act) {
+          require_error(errc::invalid_argument, {"get_accumulate: the values and the room", "its own memory"},
+                        act);
+        };
+        refused([&] { epoch.get_accumulate(to, 0, all, all); });
+        refused([&] { epoch.get_accumulate(to, 0, all.first(4), all.subspan(3, 4)); });
+        refused([&] { epoch.get_accumulate(to, 0, all.subspan(3, 4), all.first(4), pgas::op::max{}); });
+        refused([&] { epoch.get_accumulate(to, 0, all, all, [](int a, int b) { return a * b; }); });
+        refused([&] { epoch.rget_accumulate(to, 0, all, all).wait(); });
+        refused([&] { epoch.get_accumulate(to, pgas::strided(0, 4, 2), all.first(4), all.first(4)); });
+        refused(
+            [&] { epoch.rget_accumulate(to, pgas::strided(0, 4, 2), all.first(4), all.first(4)).wait(); });
+        epoch.get_accumulate(to, 0, all.first(4), all.subspan(4, 4));
+        require(both == std::vector{10, 10, 10, 10, 0, 0, 0, 0}, "two halves of one memory are apart");
+        // An operation on one element reads its operands before it writes its result.
+        int one = 5;
+        epoch.rget_accumulate(to, 0, one, one).wait();
+        require_equal(one, 10, "the element before");
+        require(epoch.compare_exchange(to, 0, one = 15, one), "an element that equals both operands");
+        require_equal(epoch.atomic_load(to, 0), 15, "5 were added, once");
+        team.barrier();
+      },
+      {1, 3});
+}
+
 TEST_CASE("fetch_add: every value is returned exactly once") {
   everywhere([](auto& team) {
     constexpr int times = 50;

@@ -290,6 +290,65 @@ TEST_CASE("arrays: every operation accepts zero cells, as boxes, lists and masks
   });
 }
 
+TEST_CASE(
+    "arrays: memory that is also some of the cells, or is given twice, is refused before anything moves") {
+  everywhere(
+      [](auto& team) {
+        auto a = make_array<int>(team, {6, 6});
+        fence epoch{a};
+        std::vector<int> both(18, 1);
+        std::span<int> const all(both);
+        box<2> const half{{0, 0}, {3, 6}};
+        std::vector<cell_index<2>> list;
+        for_each_cell({6, 6}, half, [&](std::size_t k, std::size_t) {
+          list.push_back(index_of<2>({6, 6}, k));
+        });
+        std::vector<bool> const mask(18, true);
+        auto const twice = [](auto const& act) {
+          require_error(errc::invalid_argument, {"the values and the room", "its own memory"}, act);
+        };
+        twice([&] { epoch.get_accumulate(half, all, all); });
+        twice([&] { epoch.rget_accumulate(half, all, all).wait(); });
+        twice([&] { epoch.get_accumulate(list, all, all); });
+        twice([&] { epoch.rget_accumulate(list, all, all).wait(); });
+        twice([&] { epoch.get_accumulate(half, mask, all, all); });
+        twice([&] { epoch.rget_accumulate(half, mask, all, all).wait(); });
+        twice([&] { epoch.get_accumulate({{0, 0}, {2, 6}}, all.first(12), all.subspan(6, 12)); });
+        if constexpr (requires { a.window().local().data(); }) {
+          box<2> const mine = a.own_box();
+          if (mine.count[0] < 2) return;
+          int* const own = a.window().local().data();
+          auto const overlaps = [](auto const& act) {
+            require_error(errc::invalid_argument, {"source and destination overlap on rank"}, act);
+          };
+          box<2> const row{mine.first, {1, 6}};
+          box<2> const next{{mine.first[0] + 1, 0}, {1, 6}};
+          std::vector<cell_index<2>> reversed;
+          for (std::size_t j = 6; j-- > 0;) reversed.push_back({mine.first[0], j});
+          std::vector<bool> const six(6, true);
+          std::span<int const> const from(own, 6);
+          std::span<int> const into(own, 6);
+          std::vector<int> other(6);
+          overlaps([&] { epoch.put(row, from); });
+          overlaps([&] { epoch.get(row, into); });
+          overlaps([&] { epoch.accumulate(row, from); });
+          overlaps([&] { epoch.get_accumulate(row, from, other); });
+          overlaps([&] { epoch.get_accumulate(row, other, into); });
+          overlaps([&] { epoch.rput(row, from).wait(); });
+          overlaps([&] { epoch.rget(row, into).wait(); });
+          overlaps([&] { epoch.put(reversed, from); });
+          overlaps([&] { epoch.get(reversed, into); });
+          overlaps([&] { epoch.accumulate(reversed, from); });
+          overlaps([&] { epoch.put(row, six, from); });
+          overlaps([&] { epoch.get(row, six, into); });
+          epoch.put(next, from);
+          epoch.accumulate(next, from);
+          epoch.put(next, six, from);
+        }
+      },
+      {1, 2});
+}
+
 TEST_CASE("scattered: indices, masks and values that do not fit are refused before any transfer") {
   everywhere<few_models>(
       [](auto& team) {

@@ -140,6 +140,69 @@ TEST_CASE("window: every operation accepts zero elements, also at the end of a p
   });
 }
 
+TEST_CASE(
+    "put and get: memory that is also the elements of the other side is refused before anything moves") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 70);
+        rank_t const self = team.rank();
+        auto const overlaps = [](auto const& act) {
+          require_error(errc::invalid_argument, {"source and destination overlap on rank", "copy the source"},
+                        act);
+        };
+        for (std::size_t i = 0; i < 70; ++i) w.local()[i] = static_cast<int>(i);
+        team.barrier();
+        pgas::lock epoch{w, self, pgas::exclusive};
+        // By indices this is known on every memory.
+        overlaps([&] { epoch.put(self, 3, pgas::own_part{0, 4}); });
+        overlaps([&] { epoch.put(self, 0, pgas::own_part{3, 4}); });
+        overlaps([&] { epoch.get(self, 3, pgas::own_part{3, 1}); });
+        overlaps([&] { epoch.rput(self, 3, pgas::own_part{0, 4}).wait(); });
+        overlaps([&] { epoch.rget(self, 0, pgas::own_part{3, 4}).wait(); });
+        epoch.put(self, 60, pgas::own_part{0, 4});
+        epoch.get(self, 4, pgas::own_part{64, 4});
+        if constexpr (requires { w.local().data(); }) {
+          int* const own = w.local().data();
+          std::span<int const> const from(own, 4);
+          std::span<int> const into(own, 4);
+          overlaps([&] { epoch.put(self, 3, from); });
+          overlaps([&] { epoch.put(self, 0, from); });
+          overlaps([&] { epoch.get(self, 3, into); });
+          overlaps([&] { epoch.rput(self, 3, from).wait(); });
+          overlaps([&] { epoch.rget(self, 3, into).wait(); });
+          overlaps([&] { epoch.accumulate(self, 3, from); });
+          overlaps([&] { epoch.raccumulate(self, 3, from).wait(); });
+          std::vector<int> other(12);
+          overlaps([&] { epoch.get_accumulate(self, 3, from, std::span(other).first(4)); });
+          overlaps([&] { epoch.get_accumulate(self, 3, std::span(other).first(4), into); });
+          overlaps([&] { epoch.rget_accumulate(self, 3, other, std::span(own, 12)).wait(); });
+          epoch.put(self, 4, from);
+          epoch.put(self, 3, from.first(3));
+          epoch.put(self, 3, from.first(0));
+          epoch.accumulate(self, 4, from);
+
+          // Rows of one matrix may lie between each other.
+          constexpr pgas::rows_of column{.first = 3, .rows = 6, .cols = 2, .pitch = 10};
+          epoch.put(self, column, own + 1, 10);
+          epoch.put(self, column, own + 5, 10);
+          epoch.get(self, column, own + 25, 10);
+          epoch.rput(self, column, own + 9, 10).wait();
+          overlaps([&] { epoch.put(self, column, own + 2, 10); });
+          overlaps([&] { epoch.put(self, column, own + 4, 10); });
+          overlaps([&] { epoch.put(self, column, own + 24, 10); });
+          overlaps([&] { epoch.get(self, column, own + 3, 10); });
+          overlaps([&] { epoch.rput(self, column, own + 12, 10).wait(); });
+          overlaps([&] { epoch.rget(self, column, own + 3, 10).wait(); });
+          overlaps([&] { epoch.put(self, column, own, 11); });
+          overlaps([&] { epoch.put(self, column, std::span<int const>(own + 1, 12)); });
+          overlaps([&] { epoch.accumulate(self, column, std::span<int const>(own, 12)); });
+          overlaps([&] { epoch.get_accumulate(self, column, other, std::span(own, 12)); });
+          epoch.put(self, pgas::rows_of{.first = 3, .rows = 6, .cols = 1, .pitch = 10}, own + 4, 11);
+        }
+      },
+      {1, 2});
+}
+
 TEST_CASE("window: all bytes are zero at first") {
   everywhere([](auto& team) {
     for (int round = 0; round < 3; ++round) {

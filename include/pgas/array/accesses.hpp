@@ -3,8 +3,8 @@
 
 #include <array>
 #include <pgas/array/blocks.hpp>
+#include <pgas/array/checked_cells.hpp>
 #include <pgas/array/scattered.hpp>
-#include <pgas/array/shape.hpp>
 #include <pgas/window/epoch.hpp>
 #include <span>
 #include <string>
@@ -21,8 +21,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// owner, each throws what `to(owner)` throws: errc::outside_group from an access, errc::wrong_order from a
 /// lock.
 template <class Epoch, class State, hints Hints>
-class array_accesses : public accesses<Epoch, State, Hints> {
+class array_accesses : public accesses<Epoch, State, Hints>, public checked_cells<Epoch, State> {
   using base = accesses<Epoch, State, Hints>;
+  using checks = checked_cells<Epoch, State>;
 
  public:
   /// The number of dimensions of the array.
@@ -40,17 +41,16 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   using base::rget_accumulate;
   using base::rput;
 
-  /// The shape of the array: its extents, its layout and its halos.
-  [[nodiscard]] auto const& shape() const noexcept { return static_cast<Epoch const&>(*this).state().shape; }
+  using checks::shape;
 
   /// Puts a box of cells: `epoch.put({{row, col}, {rows, cols}}, values)`.
   ///
   /// Throws errc::out_of_range with the box and the extents, errc::invalid_argument for another number of
-  /// values.
+  /// values, and for values that are some of these cells in this rank's own part.
   /// Costs a strided put for each tile; in three dimensions one for each plane; for tiles of short rows one
   /// for many tiles. Needs no buffer. MPI_Put with a subarray type; Global Arrays: NGA_Put.
   void put(box_type const& at, std::span<value_type const> values) {
-    check_transfer("put", at, values.size());
+    check_transfer("put", at, values);
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
                      epoch().to(owner).put(block, values.data() + first, pitch);
@@ -59,7 +59,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   /// Gets a box of cells. The values are complete after flush_local of the owners, or close. Otherwise like
   /// put. MPI_Get with a subarray type; Global Arrays: NGA_Get.
   void get(box_type const& at, std::span<value_type> values) {
-    check_transfer("get", at, values.size());
+    check_transfer("get", at, values);
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
                      epoch().to(owner).get(block, values.data() + first, pitch);
@@ -71,7 +71,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   void accumulate(box_type const& at, std::span<value_type const> values, Op op = {}) {
     accumulate_as("accumulate", at, values, op);
   }
-  /// Like accumulate; at return `before` holds the cells' values before. MPI_Get_accumulate.
+  /// Like accumulate; at return `before` holds the cells' values before. Throws errc::invalid_argument if
+  /// `values` and `before` overlap. MPI_Get_accumulate.
   template <operation_argument Op = op::sum>
   void get_accumulate(box_type const& at, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) {
@@ -100,7 +101,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   /// rget's destination may be read, once the request is done. MPI_Rput, MPI_Rget; Global Arrays: NGA_NbPut,
   /// NGA_NbGet.
   [[nodiscard]] auto rput(box_type const& at, std::span<value_type const> values) {
-    check_transfer("rput", at, values.size());
+    check_transfer("rput", at, values);
     joined_requests<decltype(epoch().to(0).rput(rows_of{}, values.data(), 0))> all;
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
@@ -109,7 +110,7 @@ class array_accesses : public accesses<Epoch, State, Hints> {
     return all;
   }
   [[nodiscard]] auto rget(box_type const& at, std::span<value_type> values) {
-    check_transfer("rget", at, values.size());
+    check_transfer("rget", at, values);
     joined_requests<decltype(epoch().to(0).rget(rows_of{}, values.data(), 0))> all;
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
@@ -170,21 +171,21 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   /// Arrays: NGA_Scatter; MPI: MPI_Put with indexed types; NumPy: a[indices] = values.
   template <index_list<dimensions> Indices>
   void put(Indices const& indices, std::span<value_type const> values) {
-    check_scattered("put", indices, values.size());
+    check_scattered("put", indices, values);
     put_cells(epoch(), values, each_of(indices));
   }
   /// Gets values[k] from the cell with index indices[k]. All values are complete when it returns. A cell may
   /// be named twice. Otherwise like put. Global Arrays: NGA_Gather; NumPy: a[indices].
   template <index_list<dimensions> Indices>
   void get(Indices const& indices, std::span<value_type> values) {
-    check_scattered("get", indices, values.size());
+    check_scattered("get", indices, values);
     get_cells(epoch(), values, each_of(indices));
   }
   /// Combines values[k] into the cell with index indices[k], each in one indivisible step. A cell may be
   /// named twice. Otherwise like put. Global Arrays: NGA_Scatter_acc.
   template <index_list<dimensions> Indices, operation_argument Op = op::sum>
   void accumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
-    check_scattered("accumulate", indices, values.size());
+    check_scattered("accumulate", indices, values);
     accumulate_cells(epoch(), values, op, each_of(indices));
   }
 
@@ -193,35 +194,35 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   template <index_list<dimensions> Indices, operation_argument Op = op::sum>
   void get_accumulate(Indices const& indices, std::span<value_type const> values,
                       std::span<value_type> before, Op op = {}) {
-    check_scattered("get_accumulate", indices, values.size());
-    check_before("get_accumulate", before.size(), values.size());
+    check_scattered("get_accumulate", indices, values);
+    check_before("get_accumulate", values, before, each_of(indices));
     get_accumulate_cells(epoch(), values, before, op, each_of(indices));
   }
   /// Like put, get, accumulate and get_accumulate of a list, and return a request that is done at return:
   /// sources may be reused, and destinations may be read.
   template <index_list<dimensions> Indices>
   [[nodiscard]] done rput(Indices const& indices, std::span<value_type const> values) {
-    check_scattered("rput", indices, values.size());
+    check_scattered("rput", indices, values);
     put_cells(epoch(), values, each_of(indices));
     return {};
   }
   template <index_list<dimensions> Indices>
   [[nodiscard]] done rget(Indices const& indices, std::span<value_type> values) {
-    check_scattered("rget", indices, values.size());
+    check_scattered("rget", indices, values);
     get_cells(epoch(), values, each_of(indices));
     return {};
   }
   template <index_list<dimensions> Indices, operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(Indices const& indices, std::span<value_type const> values, Op op = {}) {
-    check_scattered("raccumulate", indices, values.size());
+    check_scattered("raccumulate", indices, values);
     accumulate_cells(epoch(), values, op, each_of(indices));
     return {};
   }
   template <index_list<dimensions> Indices, operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(Indices const& indices, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) {
-    check_scattered("rget_accumulate", indices, values.size());
-    check_before("rget_accumulate", before.size(), values.size());
+    check_scattered("rget_accumulate", indices, values);
+    check_before("rget_accumulate", values, before, each_of(indices));
     get_accumulate_cells(epoch(), values, before, op, each_of(indices));
     return {};
   }
@@ -231,68 +232,70 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   /// not fit, errc::invalid_argument when the numbers differ. Fortran: UNPACK and PACK; NumPy: a[mask].
   template <cell_mask Mask>
   void put(box_type const& at, Mask const& mask, std::span<value_type const> values) {
-    check_masked("put", at, mask, values.size());
+    check_masked("put", at, mask, values);
     put_cells(epoch(), values, each_in(at, mask));
   }
   template <cell_mask Mask>
   void get(box_type const& at, Mask const& mask, std::span<value_type> values) {
-    check_masked("get", at, mask, values.size());
+    check_masked("get", at, mask, values);
     get_cells(epoch(), values, each_in(at, mask));
   }
   template <cell_mask Mask, operation_argument Op = op::sum>
   void accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values, Op op = {}) {
-    check_masked("accumulate", at, mask, values.size());
+    check_masked("accumulate", at, mask, values);
     accumulate_cells(epoch(), values, op, each_in(at, mask));
   }
   template <cell_mask Mask>
   [[nodiscard]] done rput(box_type const& at, Mask const& mask, std::span<value_type const> values) {
-    check_masked("rput", at, mask, values.size());
+    check_masked("rput", at, mask, values);
     put_cells(epoch(), values, each_in(at, mask));
     return {};
   }
   template <cell_mask Mask>
   [[nodiscard]] done rget(box_type const& at, Mask const& mask, std::span<value_type> values) {
-    check_masked("rget", at, mask, values.size());
+    check_masked("rget", at, mask, values);
     get_cells(epoch(), values, each_in(at, mask));
     return {};
   }
   template <cell_mask Mask, operation_argument Op = op::sum>
   void get_accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
                       std::span<value_type> before, Op op = {}) {
-    check_masked("get_accumulate", at, mask, values.size());
-    check_before("get_accumulate", before.size(), values.size());
+    check_masked("get_accumulate", at, mask, values);
+    check_before("get_accumulate", values, before, each_in(at, mask));
     get_accumulate_cells(epoch(), values, before, op, each_in(at, mask));
   }
   template <cell_mask Mask, operation_argument Op = op::sum>
   [[nodiscard]] done raccumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
                                  Op op = {}) {
-    check_masked("raccumulate", at, mask, values.size());
+    check_masked("raccumulate", at, mask, values);
     accumulate_cells(epoch(), values, op, each_in(at, mask));
     return {};
   }
   template <cell_mask Mask, operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(box_type const& at, Mask const& mask, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) {
-    check_masked("rget_accumulate", at, mask, values.size());
-    check_before("rget_accumulate", before.size(), values.size());
+    check_masked("rget_accumulate", at, mask, values);
+    check_before("rget_accumulate", values, before, each_in(at, mask));
     get_accumulate_cells(epoch(), values, before, op, each_in(at, mask));
     return {};
   }
 
  private:
-  struct place {
-    rank_t owner;
-    std::size_t offset;
-  };
-
   [[nodiscard]] Epoch& epoch() noexcept { return static_cast<Epoch&>(*this); }
-  [[nodiscard]] auto const& layout() const noexcept { return shape().layout(); }
-  [[nodiscard]] rank_t job_rank() const { return static_cast<Epoch const&>(*this).state().job_rank(); }
+  using checks::check_before;
+  using checks::check_masked;
+  using checks::check_scattered;
+  using checks::check_transfer;
+  using checks::each_in;
+  using checks::each_of;
+  using checks::each_row;
+  using checks::layout;
+  using checks::place_of;
 
   template <class Op>
   void accumulate_as(std::string_view operation, box_type const& at, std::span<value_type const> values,
                      Op op) {
-    check_transfer(operation, at, values.size());
+    check_transfer(operation, at, values);
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
                      auto const target = epoch().to(owner);
@@ -305,8 +308,8 @@ class array_accesses : public accesses<Epoch, State, Hints> {
   template <class Op>
   void get_accumulate_as(std::string_view operation, box_type const& at, std::span<value_type const> values,
                          std::span<value_type> before, Op op) {
-    check_transfer(operation, at, values.size());
-    check_before(operation, before.size(), values.size());
+    check_transfer(operation, at, values);
+    check_before(operation, values, before, each_row(at));
     for_each_block(layout(), at, {0, dense_pitches(at.count)},
                    [&](rank_t owner, rows_of block, std::size_t first, std::size_t pitch) {
                      auto const target = epoch().to(owner);
@@ -317,79 +320,6 @@ class array_accesses : public accesses<Epoch, State, Hints> {
                                              before.subspan(here, block.cols), op);
                      }
                    });
-  }
-
-  [[nodiscard]] place place_of(std::string_view operation, index_type const& index) const {
-    static_cast<Epoch const&>(*this).check_open(operation);
-    check_cell(operation, index);
-    if constexpr (requires { layout().owner_and_offset(index); }) {
-      auto const [owner, offset] = layout().owner_and_offset(index);
-      return {owner, offset};
-    } else {
-      return {layout().owner(index), layout().offset(index)};
-    }
-  }
-  void check_cell(std::string_view operation, index_type const& index) const {
-    PGAS_EXPECTS(normal, shape().has_cell(index),
-                 throw_no_cell(job_rank(), operation, index, shape().extents()));
-  }
-  void check_transfer(std::string_view operation, box_type const& at, std::size_t values) const {
-    check_box(operation, at);
-    PGAS_EXPECTS(
-        light, values == at.size(),
-        throw_error(errc::invalid_argument, job_rank(), operation,
-                    {values, " values given for ", at.size(), " cells; give one value for each cell"}));
-    check_owners(operation, [&](auto const& use) {
-      for_each_tile(layout(), at, [&](auto const& in, box_type const&) { use(in.owner, in.offset); });
-    });
-  }
-  void check_box(std::string_view operation, box_type const& at) const {
-    static_cast<Epoch const&>(*this).check_open(operation);
-    PGAS_EXPECTS(light, shape().contains(at), throw_no_box(job_rank(), operation, at, shape().extents()));
-  }
-  template <class Indices>
-  void check_scattered(std::string_view operation, Indices const& indices, std::size_t values) const {
-    static_cast<Epoch const&>(*this).check_open(operation);
-    check_list(job_rank(), operation, indices, values);
-    if constexpr (assertions >= assertion_level::normal) {
-      for (std::size_t k = 0; k < indices.size(); ++k)
-        check_cell(operation, index_at<dimensions>(indices, k));
-    }
-    check_owners(operation, each_of(indices));
-  }
-  template <class Mask>
-  void check_masked(std::string_view operation, box_type const& at, Mask const& mask,
-                    std::size_t values) const {
-    check_box(operation, at);
-    check_mask(job_rank(), operation, at, mask, values);
-    check_owners(operation, each_in(at, mask));
-  }
-  void check_before(std::string_view operation, std::size_t before, std::size_t values) const {
-    PGAS_EXPECTS(light, before == values,
-                 throw_error(errc::invalid_argument, job_rank(), operation,
-                             {"room for ", before, " values given for ", values,
-                              " cells; give room for one value of each cell"}));
-  }
-  /// Throws before any cell is touched if the epoch is open to some ranks only, and not to each of these
-  /// owners. An epoch that is open to all ranks has nothing to check.
-  template <class ForEachOwner>
-  void check_owners(std::string_view operation, ForEachOwner const& for_each_owner) const {
-    if constexpr (assertions >= assertion_level::light &&
-                  requires(Epoch const& e, rank_t owner) { e.check_target(operation, owner); }) {
-      rank_t last = -1;
-      for_each_owner([&](rank_t owner, std::size_t) {
-        if (owner != last) static_cast<Epoch const&>(*this).check_target(operation, owner);
-        last = owner;
-      });
-    }
-  }
-  template <class Indices>
-  [[nodiscard]] auto each_of(Indices const& indices) const noexcept {
-    return [&](auto&& use) { for_each_listed(layout(), indices, use); };
-  }
-  template <class Mask>
-  [[nodiscard]] auto each_in(box_type const& at, Mask const& mask) const noexcept {
-    return [&](auto&& use) { for_each_masked(layout(), at, mask, use); };
   }
 };
 

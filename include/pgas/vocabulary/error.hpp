@@ -207,6 +207,21 @@ std::string index_text(std::array<std::size_t, N> const& index) {
               {elements, " on rank ", target, ", whose part has ", size});
 }
 
+/// Refuses a transfer between elements of a part and memory that is some of them.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_overlap(rank_t self, std::string_view operation,
+                                                                 rank_t target, std::size_t first,
+                                                                 std::size_t count) {
+  throw_error(errc::invalid_argument, self, operation,
+              {"source and destination overlap on rank ", target, ", in the ", count, " elements at ", first,
+               "; copy the source to other memory first"});
+}
+/// Refuses one memory for the values of an operation and for the elements' values before.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_same_memory(rank_t self,
+                                                                     std::string_view operation) {
+  throw_error(errc::invalid_argument, self, operation,
+              "the values and the room for the values before overlap; give each its own memory");
+}
+
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, std::string_view operation,
                                                                   rank_t target, rank_t size) {
   throw_error(errc::out_of_range, self, operation, {"rank ", target, " does not exist in a team of ", size});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/support/overlap.hpp>
 #include <pgas/vocabulary/own_part.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
 #include <pgas/window/target_part.hpp>
@@ -59,6 +60,33 @@ class checked_part : protected target_part<State, Hints, Where> {
     PGAS_EXPECTS(light, fits(piece.first, piece.count, s.size),
                  s.refuse_elements(operation, s.rank(), piece.first, piece.count));
   }
+  /// Refuses memory that is also elements [first, first + count) of this part: a copy between them would
+  /// depend on its order.
+  void check_apart(std::string_view operation, std::size_t first, value_type const* memory,
+                   std::size_t count) const {
+    PGAS_EXPECTS(light, !overlap(part::seen_at(first), memory, count * sizeof(value_type)),
+                 refuse_overlap(operation, first, count));
+  }
+  void check_apart(std::string_view operation, std::size_t first, own_part piece) const {
+    PGAS_EXPECTS(light,
+                 rank() != part::state().rank() ||
+                     (first - piece.first >= piece.count && piece.first - first >= piece.count),
+                 refuse_overlap(operation, first, piece.count));
+  }
+  void check_apart(std::string_view operation, rows_of block, value_type const* memory,
+                   std::size_t pitch) const {
+    PGAS_EXPECTS(light,
+                 !rows_overlap(part::seen_at(block.first), block.pitch * sizeof(value_type), memory,
+                               pitch * sizeof(value_type), block.rows, block.cols * sizeof(value_type)),
+                 refuse_overlap(operation, block.first, block.reach()));
+  }
+  /// Refuses memory for earlier values that is also the memory of the values.
+  void check_before(std::string_view operation, std::span<value_type const> values,
+                    std::span<value_type> before) const {
+    check_count(operation, before.size(), values.size());
+    PGAS_EXPECTS(light, !overlap(values.data(), before.data(), values.size_bytes()),
+                 throw_same_memory(part::state().job_rank(), operation));
+  }
   void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,
                  throw_error(errc::invalid_argument, part::state().job_rank(), operation,
@@ -85,6 +113,11 @@ class checked_part : protected target_part<State, Hints, Where> {
  private:
   template <class, hints, part_is>
   friend class checked_part;
+
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_overlap(std::string_view operation, std::size_t first,
+                                                             std::size_t count) const {
+    throw_overlap(part::state().job_rank(), operation, rank(), first, count);
+  }
 
   std::size_t size_;
 };

@@ -114,6 +114,14 @@ struct window_state : use_count {
       return nullptr;
     }
   }
+  /// This rank's own elements if its loads find them in plain memory, else null.
+  [[nodiscard]] T* own_elements() noexcept {
+    if constexpr (local_segment<segment_type> && !cache_controlled<segment_type>) {
+      return reinterpret_cast<T*>(segment.local().data());
+    } else {
+      return nullptr;
+    }
+  }
   /// The number of elements of a rank's part.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 

@@ -45,11 +45,12 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {}) const {
     return modify_checked("get_accumulate", i, value, op);
   }
-  /// Like accumulate; at return `before` holds the elements' values before. MPI_Get_accumulate.
+  /// Like accumulate; at return `before` holds the elements' values before. Throws errc::invalid_argument if
+  /// `values` and `before` overlap, which MPI-3 forbids, too. MPI_Get_accumulate.
   template <operation_argument Op = op::sum>
   void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) const {
-    check_count("get_accumulate", before.size(), values.size());
+    check_before("get_accumulate", values, before);
     modify_all_checked("get_accumulate", first, values, before.data(), op);
   }
 
@@ -66,7 +67,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   void get_accumulate(rows_of at, std::span<value_type const> values, std::span<value_type> before,
                       Op op = {}) const {
     check_count("get_accumulate", values.size(), at.size());
-    check_count("get_accumulate", before.size(), at.size());
+    check_before("get_accumulate", values, before);
     modify_rows_checked("get_accumulate", at, values, before.data(), op);
   }
 
@@ -87,7 +88,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(std::size_t first, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) const {
-    check_count("rget_accumulate", before.size(), values.size());
+    check_before("rget_accumulate", values, before);
     modify_all_checked("rget_accumulate", first, values, before.data(), op);
     return {};
   }
@@ -107,7 +108,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   [[nodiscard]] done rget_accumulate(rows_of at, std::span<value_type const> values,
                                      std::span<value_type> before, Op op = {}) const {
     check_count("rget_accumulate", values.size(), at.size());
-    check_count("rget_accumulate", before.size(), at.size());
+    check_before("rget_accumulate", values, before);
     modify_rows_checked("rget_accumulate", at, values, before.data(), op);
     return {};
   }
@@ -159,6 +160,8 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   using base::memory_;
 
  private:
+  using base::check_apart;
+  using base::check_before;
   using base::check_count;
   using base::check_elements;
   using base::check_reach;
@@ -196,21 +199,31 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     refuse_operation<Op, value_type>();
     check_writes();
     check_elements(operation, first, values.size());
-    [[maybe_unused]] auto const span = modifies(operation, values.size());
-    atomically().modify_all(first, values, before, op);
+    check_apart(operation, first, values.data(), values.size());
+    if (before != nullptr) check_apart(operation, first, before, values.size());
+    modify_all(operation, first, values, before, op);
   }
-
   template <class Op>
   void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
                            value_type* before, Op op) const {
+    refuse_operation<Op, value_type>();
+    check_writes();
     check_reach(operation, at);
     check_rows(operation, at, at.cols);
+    check_apart(operation, at, values.data(), at.cols);
+    if (before != nullptr) check_apart(operation, at, before, at.cols);
     if (at.cols == 0) return;  // where such a row begins is of no matter, and there may be very many
     for (std::size_t row = 0; row < at.rows; ++row) {
       std::size_t const done_before = row * at.cols;
-      modify_all_checked(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),
-                         before == nullptr ? nullptr : before + done_before, op);
+      modify_all(operation, at.first + row * at.pitch, values.subspan(done_before, at.cols),
+                 before == nullptr ? nullptr : before + done_before, op);
     }
+  }
+  template <class Op>
+  void modify_all(std::string_view operation, std::size_t first, std::span<value_type const> values,
+                  value_type* before, Op op) const {
+    [[maybe_unused]] auto const span = modifies(operation, values.size());
+    atomically().modify_all(first, values, before, op);
   }
 
   mutable typename operations::announced_type announced_{};  ///< set only while memory_ is

@@ -50,6 +50,16 @@ class target_part {
     return base_;
   }
 
+  /// The address at which this rank's own loads find an element; null if they find none.
+  [[nodiscard]] value_type const* seen_at([[maybe_unused]] std::size_t i) const noexcept {
+    if constexpr (has_address) {
+      if (is_near()) return base_ + i;
+    } else if (rank_ == state_->rank()) {
+      if (value_type const* const own = state_->own_elements(); own != nullptr) return own + i;
+    }
+    return nullptr;
+  }
+
   void put(std::size_t i, value_type const& value) const {
     if constexpr (Where == part_is::near) {
       base_[i] = value;

@@ -37,6 +37,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   void put(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("put", first, values.size());
+    check_apart("put", first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put(first, values);
   }
@@ -50,6 +51,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_elements("put", first, from.count);
     check_own("put", from);
+    check_apart("put", first, from);
     with_own_copy(from, [&](std::span<value_type const> values) {
       [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
       part::put(first, values);
@@ -62,6 +64,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_reach("put", at);
     check_rows("put", at, from_pitch);
+    check_apart("put", at, from, from_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
@@ -88,6 +91,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   void get(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("get", first, values.size());
+    check_apart("get", first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get(first, values);
   }
@@ -99,6 +103,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_reads();
     check_elements("get", first, into.count);
     check_own("get", into);
+    check_apart("get", first, into);
     get_into_own(first, into);
   }
 
@@ -108,6 +113,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_reads();
     check_reach("get", at);
     check_rows("get", at, into_pitch);
+    check_apart("get", at, into, into_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
@@ -133,6 +139,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
     check_writes();
     check_elements("rput", first, values.size());
+    check_apart("rput", first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     if constexpr (cache_controlled<segment_type>) {
       part::put(first, values);
@@ -146,6 +153,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_elements("rput", first, from.count);
     check_own("rput", from);
+    check_apart("rput", first, from);
     with_own_copy(from, [&](std::span<value_type const> values) {
       [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
       part::put(first, values);
@@ -156,6 +164,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_writes();
     check_reach("rput", at);
     check_rows("rput", at, from_pitch);
+    check_apart("rput", at, from, from_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     return part::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                            from_pitch * sizeof(value_type), shape_of(at));
@@ -177,6 +186,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
   [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
     check_reads();
     check_elements("rget", first, values.size());
+    check_apart("rget", first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     if constexpr (cache_controlled<segment_type>) {
       part::get(first, values);
@@ -192,6 +202,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_reads();
     check_elements("rget", first, into.count);
     check_own("rget", into);
+    check_apart("rget", first, into);
     get_into_own(first, into);
     segment().flush_local(this->rank());
     return {};
@@ -200,6 +211,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
     check_reads();
     check_reach("rget", at);
     check_rows("rget", at, into_pitch);
+    check_apart("rget", at, into, into_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                            into_pitch * sizeof(value_type), shape_of(at));
@@ -211,6 +223,7 @@ class target_transfers : public checked_part<State, Hints, Where> {
 
  protected:
   using checks = checked_part<State, Hints, Where>;
+  using checks::check_apart;
   using checks::check_count;
   using checks::check_element;
   using checks::check_elements;

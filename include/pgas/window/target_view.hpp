@@ -29,7 +29,9 @@ class global_ref;
 /// returns.
 ///
 /// Throws errc::out_of_range with rank, index and bound: for one element at assertion level normal, for many
-/// at light.
+/// at light. Throws errc::invalid_argument at light where source and destination of many elements overlap, as
+/// far as this rank can see it: both lie in its own part, or in that of a near target. Such a transfer is
+/// undefined in MPI-3 and in OpenSHMEM, too.
 ///
 /// If ranks of a node share memory and nodes do not, the part is near or far. An access to one element
 /// then tests that; `visit` tests it once.

@@ -311,8 +311,8 @@ TEST_CASE("global_array: an access that one of several owners refuses changes no
           require_error(code, {"put"}, [&] { epoch.put(rows, values); });
           require_error(code, {"get"}, [&] { epoch.get(rows, got); });
           require_error(code, {"accumulate"}, [&] { epoch.accumulate(rows, values); });
-          require_error(code, {"put"}, [&] { epoch.put(cells, std::array{-1, -1}); });
-          require_error(code, {"put"}, [&] { epoch.put(rows, mask, std::array{-1, -1}); });
+          require_error(code, {"put"}, [&] { epoch.put(cells, std::span(values).first(2)); });
+          require_error(code, {"put"}, [&] { epoch.put(rows, mask, std::span(values).first(2)); });
           require(got == std::vector<int>(6, -2), "a refused get stores no value");
         };
         if (team.rank() == 0) {
@@ -479,7 +479,8 @@ TEST_CASE(
       std::vector<int> const row{1, 2, 3};
       epoch.put({{first, 0}, {1, 3}}, row);
       epoch.put({first + 1, 2}, 6);
-      epoch.put(std::vector<std::array<std::size_t, 2>>{{first + 1, 1}, {first + 1, 0}}, std::array{5, 4});
+      std::array const two{5, 4};
+      epoch.put(std::vector<std::array<std::size_t, 2>>{{first + 1, 1}, {first + 1, 0}}, two);
       if (team.size() > 1) {
         pgas::box<2> const own_row{{a.first_row(), 0}, {1, 3}};
         require_error(errc::outside_group, {"not in the group"}, [&] { epoch.put(own_row, row); });

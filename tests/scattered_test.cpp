@@ -98,7 +98,8 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
       return values;
     };
     auto const mine = share_of(all, team.rank(), team.size());
-    epoch.put(indices_of(array, mine), values_of(mine));
+    auto const own_values = values_of(mine);
+    epoch.put(indices_of(array, mine), own_values);
     epoch.next();
     auto wanted = some_cells(own, array.size());
     if (!wanted.empty()) wanted.push_back(wanted[own.below(wanted.size())]);  // one of them twice
@@ -112,7 +113,8 @@ void check(Team& team, std::uint64_t seed, cell_index<N> const& extents, Rule co
     auto const mask = some_mask(same, b.size());
     auto const masked = chosen_in(extents, b, mask);
     for (std::size_t k : masked) both.serial[k].round = round + 100;
-    if (team.rank() == same.rank_below(team.size())) epoch.put(b, mask, values_of(masked));
+    auto const masked_values = values_of(masked);
+    if (team.rank() == same.rank_below(team.size())) epoch.put(b, mask, masked_values);
     epoch.next();
     auto const mine_too = some_mask(own, array.size());
     auto const chosen = chosen_in(extents, {{}, extents}, mine_too);
@@ -188,7 +190,8 @@ TEST_CASE("arrays: requests of boxes, single cells, lists and masks move like tr
       epoch.rput({6, 8}, 1000).wait();
       epoch.rput(indices_of(a, {17, 16, 2}), std::array{1, 2, 3}).wait();
       epoch.rput(middle, red, std::vector<int>(of_middle.size(), 9)).wait();
-      on_line.rput(3, std::array{1, 2, 3}).wait();
+      std::array const three{1, 2, 3};
+      on_line.rput(3, three).wait();
     }
     expected[62] = 1000;
     expected[17] = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of windows and of the transfers of their epochs, on every model.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -199,6 +200,29 @@ TEST_CASE(
           overlaps([&] { epoch.get_accumulate(self, column, other, std::span(own, 12)); });
           epoch.put(self, pgas::rows_of{.first = 3, .rows = 6, .cols = 1, .pitch = 10}, own + 4, 11);
         }
+      },
+      {1, 2});
+}
+
+TEST_CASE("put: temporary spans, and temporary arrays that are one element, are sources") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 6);
+        auto blocks = make_window<std::array<int, 2>>(team, 2);
+        auto const values = numbers(1, 6);
+        rank_t const to = (team.rank() + 1) % team.size();
+        {
+          auto [epoch, on_blocks] = pgas::fence_all{w, blocks};
+          epoch.put(to, 0, std::span(values).first(2));
+          epoch.to(to).put(2, std::span(values).subspan(2, 2));
+          epoch.rput(to, pgas::strided(4, 2, 1), std::span(values).last(2)).wait();
+          epoch.flush(to);
+          epoch.accumulate(to, 0, std::vector{10});  // the source of an accumulate may go at its return
+          on_blocks.put(to, 0, std::array{1, 2});
+          on_blocks.to(to).put(1, std::array{3, 4});
+        }
+        require(own(w) == std::vector{11, 2, 3, 4, 5, 6}, "the values of the spans");
+        require(own(blocks) == std::vector{std::array{1, 2}, std::array{3, 4}}, "two elements");
       },
       {1, 2});
 }

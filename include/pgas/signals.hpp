@@ -73,6 +73,11 @@ class signals {
     epoch.put(target, first, values);
     signal(epoch, target, tag);
   }
+  /// Does not compile: says why the source may be no temporary object.
+  template <open_epoch Epoch, detail::owning_temporary_of<value_type> R>
+  void put(Epoch&, rank_t, std::size_t, R&&, std::size_t = 0) {
+    detail::refuse_temporary_source<R>();
+  }
   template <open_epoch Epoch>
   void put(Epoch& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0) {
     put(epoch, target, i, std::span<value_type const>(&value, 1), tag);

@@ -21,8 +21,12 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// owner, each throws what `to(owner)` throws: errc::outside_group from an access, errc::wrong_order from a
 /// lock.
 template <class Epoch, class State, hints Hints>
-class array_accesses : public accesses<Epoch, State, Hints>, public checked_cells<Epoch, State> {
+class array_accesses
+    : public accesses<Epoch, State, Hints>,
+      public checked_cells<Epoch, State>,
+      public refuses_temporaries_of_arrays<typename State::value_type, box<State::dimensions>> {
   using base = accesses<Epoch, State, Hints>;
+  using refused = refuses_temporaries_of_arrays<typename State::value_type, box<State::dimensions>>;
   using checks = checked_cells<Epoch, State>;
 
  public:
@@ -40,6 +44,10 @@ class array_accesses : public accesses<Epoch, State, Hints>, public checked_cell
   using base::rget;
   using base::rget_accumulate;
   using base::rput;
+  using refused::get;
+  using refused::put;
+  using refused::rget;
+  using refused::rput;
 
   using checks::shape;
 

@@ -11,6 +11,7 @@
 #include <pgas/window/epoch_phase.hpp>
 #include <pgas/window/global_ref.hpp>
 #include <pgas/window/only_call.hpp>
+#include <pgas/window/refused_temporaries.hpp>
 #include <pgas/window/state.hpp>
 #include <utility>
 
@@ -136,9 +137,15 @@ class epoch {
 /// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that touches a
 /// target once. In a loop, take `to(rank)` before it.
 template <class Derived, class State, hints Hints>
-class accesses {
+class accesses : public refuses_temporaries_of_epochs<typename State::value_type> {
+  using refused = refuses_temporaries_of_epochs<typename State::value_type>;
+
  public:
   using value_type = typename State::value_type;
+  using refused::get;
+  using refused::put;
+  using refused::rget;
+  using refused::rput;
   /// The hints that the epoch was opened with.
   static constexpr hints opened_with = Hints;
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/window/checked_part.hpp>
+#include <pgas/window/refused_temporaries.hpp>
 #include <span>
 #include <vector>
 
@@ -11,10 +12,16 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The transfers of a target view: puts and gets of elements, runs and rows, and of pieces of the own part.
 template <class State, hints Hints, part_is Where = State::parts>
-class target_transfers : public checked_part<State, Hints, Where> {
+class target_transfers : public checked_part<State, Hints, Where>,
+                         public refuses_temporaries_of_views<typename State::value_type> {
   using part = target_part<State, Hints, Where>;
+  using refused = refuses_temporaries_of_views<typename State::value_type>;
 
  public:
+  using refused::get;
+  using refused::put;
+  using refused::rget;
+  using refused::rput;
   using typename part::value_type;
   using checked_part<State, Hints, Where>::checked_part;
   /// For visit.

@@ -24,7 +24,8 @@ class global_ref;
 /// (accumulate and those below).
 ///
 /// Completion at this rank: operations on one element are complete when they return. The source of a bulk put
-/// may be reused, and the destination of a bulk get may be read, after flush_local, flush or close.
+/// may be reused, and the destination of a bulk get may be read, after flush_local, flush or close. So a
+/// temporary object that owns its elements, as in put(0, std::vector{1, 2}), does not compile there.
 /// Completion at the target: puts have arrived after flush or close; an atomic operation has happened when it
 /// returns.
 ///

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Wrong programs are refused with rank, operation, index and bound. Every rank ends, and nothing is left
 // behind.
+#include <array>
 #include <chrono>
 #include <optional>
+#include <pgas/async/calls.hpp>
+#include <pgas/async/start_flush.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/containers/distributed_queue.hpp>
 #include <pgas/containers/distributed_vector.hpp>
@@ -10,6 +13,7 @@
 #include <pgas/global_array.hpp>
 #include <pgas/heap.hpp>
 #include <pgas/signals.hpp>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -60,9 +64,185 @@ void fails(rank_t ranks, errc code, std::initializer_list<std::string> pieces, B
   });
 }
 
+/// Requires that act() throws an error that ends with the place of the call in it, which is in this line.
+template <class Act>
+void names_its_line(Act const& act, std::source_location const& here = std::source_location::current()) {
+  try {
+    act();
+  } catch (pgas::error const& e) {
+    std::string const place = "(bad_input_test.cpp:" + std::to_string(here.line()) + ")";
+    require(e.sentence().ends_with(" " + place), "the error ends with " + place + ": " + e.what(), here);
+    return;
+  }
+  require(false, "no error was thrown", here);
+}
+
+/// Function of a call; it never runs.
+struct never {
+  void operator()(auto&&...) const {}
+};
+
 using models_that_look = std::tuple<thread_model, process_model, write_back_model, scc_model>;
 
 }  // namespace
+
+TEST_CASE("a wrong rank or index: every call that takes one names its file and line") {
+  everywhere(
+      [](auto& team) {
+        auto w = make_window<int>(team, 4);
+        auto a = pgas::make_array<int>(team, {4, 4});
+        auto line = pgas::make_array<int>(team, 4);
+        auto signals = pgas::make_signals(w);
+        rank_t const no = team.size();
+        std::vector<int> v(2);
+        std::vector<int> u(2);
+        pgas::rows_of const rows{.first = 3, .rows = 1, .cols = 2, .pitch = 2};
+        pgas::rows_of const inside{.first = 0, .rows = 1, .cols = 2, .pitch = 2};
+        {
+          pgas::lock_all epoch{w};
+          names_its_line([&] { epoch.put(no, 0, 1); });
+          names_its_line([&] { epoch.put(-1, 0, v); });
+          names_its_line([&] { epoch.put(0, 4, 1); });
+          names_its_line([&] { epoch.put(0, 3, v); });
+          names_its_line([&] { epoch.put(0, 3, pgas::own_part{0, 2}); });
+          names_its_line([&] { epoch.put(0, 0, pgas::own_part{3, 2}); });
+          names_its_line([&] { epoch.put(0, rows, v); });
+          names_its_line([&] { epoch.put(0, inside, std::span(v).first(1)); });
+          names_its_line([&] { epoch.put(0, rows, v.data(), 2); });
+          names_its_line([&] { static_cast<void>(epoch.get(no, 0)); });
+          names_its_line([&] { static_cast<void>(epoch.get(0, 4)); });
+          names_its_line([&] { epoch.get(0, 3, v); });
+          names_its_line([&] { epoch.get(0, 3, pgas::own_part{0, 2}); });
+          names_its_line([&] { epoch.get(0, rows, v); });
+          names_its_line([&] { epoch.get(0, rows, v.data(), 2); });
+          names_its_line([&] { epoch.rput(0, 4, 1).wait(); });
+          names_its_line([&] { epoch.rput(0, 3, v).wait(); });
+          names_its_line([&] { epoch.rput(0, rows, v).wait(); });
+          names_its_line([&] { epoch.rget(0, 4, v[0]).wait(); });
+          names_its_line([&] { epoch.rget(0, 3, v).wait(); });
+          names_its_line([&] { epoch.rget(0, rows, v).wait(); });
+          names_its_line([&] { epoch.accumulate(no, 0, 1); });
+          names_its_line([&] { epoch.accumulate(0, 4, 1, pgas::op::max{}); });
+          names_its_line([&] { epoch.accumulate(0, 3, v); });
+          names_its_line([&] { epoch.accumulate(0, rows, v); });
+          names_its_line([&] { static_cast<void>(epoch.get_accumulate(0, 4, 1)); });
+          names_its_line([&] { epoch.get_accumulate(0, 3, v, u); });
+          names_its_line([&] { epoch.get_accumulate(0, 0, v, v); });
+          names_its_line([&] { epoch.get_accumulate(0, rows, v, u); });
+          names_its_line([&] { epoch.raccumulate(0, 4, 1).wait(); });
+          names_its_line([&] { epoch.raccumulate(0, rows, v).wait(); });
+          names_its_line([&] { epoch.rget_accumulate(0, 4, 1, v[0]).wait(); });
+          names_its_line([&] { epoch.rget_accumulate(0, 3, v, u).wait(); });
+          names_its_line([&] { static_cast<void>(epoch.fetch_add(0, 4, 1)); });
+          names_its_line([&] { static_cast<void>(epoch.exchange(no, 0, 1)); });
+          names_its_line([&] { static_cast<void>(epoch.compare_exchange(0, 4, v[0], 1)); });
+          names_its_line([&] { static_cast<void>(epoch.atomic_load(0, 4)); });
+          names_its_line([&] { epoch.atomic_store(no, 0, 1); });
+          names_its_line([&] { epoch.visit(no, [](auto const&) {}); });
+          names_its_line([&] { epoch.flush(no); });
+          names_its_line([&] { epoch.flush_local(no); });
+          names_its_line([&] { static_cast<void>(epoch.to(no)); });
+          names_its_line([&] { static_cast<void>(epoch[{no, 0}]); });
+          names_its_line([&] { static_cast<void>(epoch[w.pointer(0, 4)]); });
+          names_its_line([&] { static_cast<void>(pgas::start_flush(epoch, no)); });
+          names_its_line([&] { signals.signal(epoch, no); });
+          names_its_line([&] { signals.put(epoch, 0, 3, v); });
+          auto const part = epoch.to(0);
+          names_its_line([&] { part.put(4, 1); });
+          names_its_line([&] { part.put(3, v); });
+          names_its_line([&] { static_cast<void>(part.get(4)); });
+          names_its_line([&] { part.accumulate(4, 1); });
+          names_its_line([&] { static_cast<void>(part.fetch_add(4, 1)); });
+          names_its_line([&] { static_cast<void>(part.ref(4)); });
+          names_its_line([&] { static_cast<void>(part[4]); });
+          names_its_line([&] { part.prefetch(4); });
+        }
+        {
+          pgas::fence epoch{w};
+          epoch.close();
+          names_its_line([&] { epoch.put(0, 0, 1); });
+        }
+        names_its_line([&] { pgas::lock const epoch(w, no, pgas::exclusive); });
+        names_its_line([&] { pgas::lock const epoch(w, no, pgas::lock_kind::shared); });
+        names_its_line([&] { static_cast<void>(pgas::try_lock(w, no, pgas::shared)); });
+        names_its_line([&] { pgas::access const epoch(w, {no}); });
+        names_its_line([&] { pgas::access const epoch(w, {0, 0}, pgas::no_check); });
+        names_its_line([&] { pgas::access const epoch(w, std::vector{no}); });
+        names_its_line([&] { pgas::exposure const epoch(w, {no}); });
+        {
+          pgas::access epoch(w, std::vector<rank_t>{});
+          names_its_line([&] { epoch.put(0, 0, 1); });
+          names_its_line([&] { epoch.complete(0); });
+          names_its_line([&] { epoch.put_last(0, 0, 1); });
+        }
+        {
+          pgas::lock_all epoch{a};
+          std::vector<std::array<std::size_t, 2>> const cells{{0, 0}, {4, 0}};
+          std::vector<bool> const mask(2, true);
+          names_its_line([&] { epoch.put({4, 0}, 1); });
+          names_its_line([&] { static_cast<void>(epoch.get({0, 4})); });
+          names_its_line([&] { epoch.put({{4, 0}, {1, 2}}, v); });
+          names_its_line([&] { epoch.get({{4, 0}, {1, 2}}, v); });
+          names_its_line([&] { epoch.put({{0, 0}, {1, 3}}, v); });
+          names_its_line([&] { epoch.accumulate({{4, 0}, {1, 2}}, v); });
+          names_its_line([&] { epoch.get_accumulate({{4, 0}, {1, 2}}, v, u); });
+          names_its_line([&] { epoch.rput({{4, 0}, {1, 2}}, v).wait(); });
+          names_its_line([&] { epoch.rget({4, 0}, v[0]).wait(); });
+          names_its_line([&] { epoch.put(cells, v); });
+          names_its_line([&] { epoch.get(cells, v); });
+          names_its_line([&] { epoch.accumulate(cells, v); });
+          names_its_line([&] { epoch.put({{4, 0}, {1, 2}}, mask, v); });
+          names_its_line([&] { epoch.get({{0, 0}, {1, 3}}, mask, v); });
+        }
+        {
+          pgas::lock_all epoch{line};
+          names_its_line([&] { epoch.put(3, v); });
+          names_its_line([&] { epoch.get(3, v); });
+          names_its_line([&] { epoch.accumulate(3, v); });
+          names_its_line([&] { epoch.rput(3, v).wait(); });
+        }
+        names_its_line([&] { static_cast<void>(w.size(no)); });
+        names_its_line([&] { static_cast<void>(w.part_if_near(no)); });
+        names_its_line([&] { static_cast<void>(w.pointer(no, 0)); });
+        names_its_line([&] { static_cast<void>(stage(w, 3, 2, pgas::read_only)); });
+        names_its_line([&] { static_cast<void>(a.at(4, 0)); });
+        names_its_line([&] { static_cast<void>(a.at({4, 0})); });
+        names_its_line([&] { static_cast<void>(a.owner(0, 4)); });
+        names_its_line([&] { static_cast<void>(a.box_of(no)); });
+        names_its_line([&] { static_cast<void>(line.at(4)); });
+        names_its_line([&] { static_cast<void>(signals.test({.source = no})); });
+        names_its_line([&] { signals.wait({.source = no}); });
+        names_its_line([&] { static_cast<void>(signals.pending({.source = 0, .tag = 1})); });
+        names_its_line([&] { static_cast<void>(team.world_rank(no)); });
+        names_its_line([&] { static_cast<void>(team.locality_of(no)); });
+        names_its_line([&] { static_cast<void>(team.broadcast(1, no)); });
+        names_its_line([&] { team.broadcast(v, no); });
+        names_its_line([&] { team.reduce(v, u, no); });
+        names_its_line([&] { team.gather(v, u, no); });
+        names_its_line([&] { team.scatter(v, u, no); });
+        names_its_line([&] { static_cast<void>(team.start().broadcast(v, no)); });
+        team.barrier();
+      },
+      {2});
+}
+
+TEST_CASE("a wrong rank of a call, or an element past a piece of a heap, comes with file and line") {
+  pgas::run<pgas::backends::thread_map>(2, [](auto& team) {
+    auto calls = pgas::make_calls(team);
+    names_its_line([&] { static_cast<void>(calls.call(2, never{}, 1)); });
+    names_its_line([&] { calls.send(-1, never{}, 1); });
+    calls.finish();
+
+    auto heap = pgas::make_heap<int>(team, 8);
+    auto const piece = heap.open(heap.make(2).release());
+    std::vector<int> const v(2);
+    pgas::lock_all epoch{heap.window()};
+    names_its_line([&] { epoch.put(piece, 2, 1); });
+    names_its_line([&] { epoch.put(piece, 1, v); });
+    names_its_line([&] { static_cast<void>(epoch.get(piece, 2)); });
+    names_its_line([&] { epoch.accumulate(piece, 1, v); });
+  });
+}
 
 TEST_CASE("past the end: every access names rank, operation, index and bound") {
   everywhere_and_clean([](auto& team) {

@@ -172,10 +172,12 @@ TEST_CASE(
 
 TEST_CASE("a rank that learns of another's failure says its own operation, then who failed in what") {
   std::string learned;
+  std::string const place =
+      " (handshake_test.cpp:" + std::to_string(std::source_location::current().line() + 4) + ")";
   try {
     pgas::run<pgas::backends::thread_map>(2, [&](auto& team) {
       // In an epoch the guard would first say that rank 1 left it.
-      if (team.rank() == 1) static_cast<void>(team.locality_of(7));
+      if (team.rank() == 1) static_cast<void>(team.locality_of(7));  // 4 lines below `place`
       try {
         team.barrier();
       } catch (pgas::error const& e) {
@@ -185,10 +187,11 @@ TEST_CASE("a rank that learns of another's failure says its own operation, then 
     });
     FAIL("the error of rank 1 is lost");
   } catch (pgas::error const& e) {
-    CHECK(std::string(e.what()) == "rank 1: locality_of: rank 7 does not exist in a team of 2: out of range");
+    CHECK(std::string(e.what()) ==
+          "rank 1: locality_of: rank 7 does not exist in a team of 2" + place + ": out of range");
   }
-  CHECK(learned ==
-        "rank 0: barrier: rank 1 failed: locality_of: rank 7 does not exist in a team of 2: out of range");
+  CHECK(learned == "rank 0: barrier: rank 1 failed: locality_of: rank 7 does not exist in a team of 2" +
+                       place + ": out of range");
 }
 
 TEST_CASE("if ranks ask for different things, every rank learns which rank asks for which") {

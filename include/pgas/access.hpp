@@ -12,6 +12,23 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
+/// The ranks that an epoch names, as its constructor takes them, with the place of its call: a group, or what
+/// converts to one, or ranks in braces.
+class placed_group {
+ public:
+  template <class Ranks>
+    requires std::is_convertible_v<Ranks&&, group>
+  placed_group(Ranks&& ranks, caller by = here()) : ranks_(std::forward<Ranks>(ranks)), by_(by) {}
+  placed_group(std::initializer_list<rank_t> ranks, caller by = here()) noexcept
+      : ranks_(ranks.begin(), ranks.size()), by_(by) {}
+  operator group() const noexcept { return ranks_; }
+  [[nodiscard]] caller by() const noexcept { return by_; }
+
+ private:
+  group ranks_;  ///< lives as long as the call
+  caller by_;
+};
+
 /// The ranks of an epoch. Up to eight need no allocation.
 class small_group {
  public:
@@ -55,14 +72,13 @@ class small_group {
 
 /// Refuses a group that names a rank twice.
 template <class State>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_twice(State const& s, rank_t twice,
-                                                         std::string_view operation) {
-  throw_error(errc::invalid_argument, s.job_rank(), operation, {"rank ", twice, " is in the group twice"});
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_twice(State const& s, rank_t twice, called operation) {
+  throw_error_at(errc::invalid_argument, s.job_rank(), operation, {"rank ", twice, " is in the group twice"});
 }
 
 /// Checks a large group.
 template <class State>
-[[gnu::noinline]] void check_many(State const& s, group given, std::string_view operation) {
+[[gnu::noinline]] void check_many(State const& s, group given, called operation) {
   for (rank_t rank : given) s.check_rank(rank, operation);
   if constexpr (assertions >= assertion_level::light) {
     std::vector<bool> named(static_cast<std::size_t>(s.ranks()));
@@ -76,8 +92,7 @@ template <class State>
 /// Checks a group once, when its epoch opens, so that a wrong rank is an error and not a hang. Returns the
 /// epoch's copy.
 template <class State>
-[[gnu::always_inline]] inline small_group checked_group(State const& s, group given,
-                                                        std::string_view operation) {
+[[gnu::always_inline]] inline small_group checked_group(State const& s, group given, called operation) {
   // One loop: each loop would begin on a line of its own, and be cold where ranks share cores.
   if (given.size() <= 8) {
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -118,8 +133,9 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] access(Window const& w, group targets, hint<Given>...)
-      : base(w.shared_state(), targets), targets_(detail::checked_group(w.state(), targets, "start")) {
+  [[nodiscard]] access(Window const& w, detail::placed_group targets, hint<Given>...)
+      : base(w.shared_state(), targets),
+        targets_(detail::checked_group(w.state(), targets, {"start", targets.by()})) {
     State& s = state();
     detail::only_call const call(s, "start");
     s.enter("start", !s.is_accessing(), "an access epoch of this rank on the window is open; close it first");
@@ -127,10 +143,6 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     s.post.start(targets_, b, exposures);
     s.access_open = true;
   }
-  template <class Window, hints... Given>
-    requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] access(Window const& w, std::initializer_list<rank_t> targets, hint<Given>... given)
-      : access(w, group(targets.begin(), targets.size()), given...) {}
   access(access&&) noexcept = default;
   ~access() { this->end(); }
 
@@ -140,11 +152,11 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// share cores, this saves a turn. Waits for that target's exposure. Views that `to(target)` has returned
   /// are no longer valid.
   /// Throws errc::outside_group if the target is not in the group or has been completed. MPI has no equal.
-  void complete(rank_t target) {
-    this->check_open("complete");
+  void complete(rank_t target, detail::caller by = detail::here()) {
+    this->check_open({"complete", by});
     State& s = state();
     detail::only_call const call(s, "complete");
-    if (!targets_.remove(target)) throw_outside("complete", target);
+    if (!targets_.remove(target)) throw_outside("complete", by, target);
     s.elements.leave(target);
     completion_boundary b(s.segment);
     s.post.complete(group(&target, 1), b, exposures);
@@ -152,25 +164,28 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// Puts like put, then ends the epoch for that target like complete(target). The target goes on while this
   /// rank computes or puts to other ranks. close() completes the targets that remain. Waits for the target's
   /// exposure; throws the errors of put and complete. The final flag of NEON (Christgau 2017, section 3.3.5).
-  void put_last(rank_t target, std::size_t first, std::span<typename State::value_type const> values) {
-    this->check_open("put_last");
-    this->put(target, first, values);
-    complete(target);
+  void put_last(rank_t target, std::size_t first, std::span<typename State::value_type const> values,
+                detail::caller by = detail::here()) {
+    this->check_open({"put_last", by});
+    this->put(target, first, values, by);
+    complete(target, by);
   }
-  void put_last(rank_t target, std::size_t i, typename State::value_type const& value) {
-    this->check_open("put_last");
-    this->put(target, i, value);
-    complete(target);
+  void put_last(rank_t target, std::size_t i, typename State::value_type const& value,
+                detail::caller by = detail::here()) {
+    this->check_open({"put_last", by});
+    this->put(target, i, value, by);
+    complete(target, by);
   }
 
   /// Opens `target`'s part as soon as it is exposed to this rank. Call it before a loop of single accesses.
   /// Errors name `What`.
   template <detail::operation_name What = "to">
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
-    this->check_open(What);
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target,
+                                                                    detail::caller by = detail::here()) {
+    this->check_open({What.text, by});
     State& s = state();
-    s.check_rank(target, What);
-    check_target(What, target);
+    s.check_rank(target, {What.text, by});
+    check_target({What.text, by}, target);
     boundary b(s.segment);
     s.post.trigger(target, b, exposures);
     return {s, target};
@@ -179,8 +194,8 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// The ranks whose parts may be accessed: the targets that have not been completed.
   [[nodiscard]] group open_to() const noexcept { return targets_; }
   /// Throws errc::outside_group if the epoch is not open to `target`.
-  void check_target(std::string_view what, rank_t target) const {
-    PGAS_EXPECTS(light, in_group(target), throw_outside(what, target));
+  void check_target(detail::called what, rank_t target) const {
+    PGAS_EXPECTS(light, in_group(target), throw_outside(what.operation(), what.by(), target));
   }
 
  private:
@@ -197,9 +212,9 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
     return false;
   }
 
-  [[noreturn]] void throw_outside(std::string_view what, rank_t target) const {
-    detail::throw_error(
-        errc::outside_group, state().job_rank(), what,
+  [[noreturn]] void throw_outside(char const* what, detail::caller by, rank_t target) const {
+    detail::throw_error_at(
+        errc::outside_group, state().job_rank(), {what, by},
         {"rank ", target, " is not in the group of this access epoch, or has been completed"});
   }
 
@@ -215,9 +230,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 };
 
 template <class Window, hints... Given>
-access(Window const&, group, hint<Given>...) -> access<typename Window::state_type, (hints{} | ... | Given)>;
-template <class Window, hints... Given>
-access(Window const&, std::initializer_list<rank_t>, hint<Given>...)
+access(Window const&, detail::placed_group, hint<Given>...)
     -> access<typename Window::state_type, (hints{} | ... | Given)>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

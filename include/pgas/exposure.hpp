@@ -25,8 +25,9 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] exposure(Window const& w, group origins, hint<Given>...)
-      : base(w.shared_state(), origins), origins_(detail::checked_group(w.state(), origins, "post")) {
+  [[nodiscard]] exposure(Window const& w, detail::placed_group origins, hint<Given>...)
+      : base(w.shared_state(), origins),
+        origins_(detail::checked_group(w.state(), origins, {"post", origins.by()})) {
     State& s = state();
     detail::only_call const call(s, "post");
     s.enter("post", !s.exposure_open,
@@ -35,10 +36,6 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
     s.post.post(origins_, b);
     s.exposure_open = true;
   }
-  template <class Window, hints... Given>
-    requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] exposure(Window const& w, std::initializer_list<rank_t> origins, hint<Given>... given)
-      : exposure(w, group(origins.begin(), origins.size()), given...) {}
   exposure(exposure&&) noexcept = default;
   ~exposure() { this->end(); }
 
@@ -79,10 +76,7 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
 };
 
 template <class Window, hints... Given>
-exposure(Window const&, group, hint<Given>...)
-    -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
-template <class Window, hints... Given>
-exposure(Window const&, std::initializer_list<rank_t>, hint<Given>...)
+exposure(Window const&, detail::placed_group, hint<Given>...)
     -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

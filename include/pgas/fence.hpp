@@ -55,9 +55,10 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
   /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up. Errors name
   /// `What`.
   template <detail::operation_name What = "to">
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
-    this->check_open(What);
-    this->state().check_rank(target, What);
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target,
+                                                                    detail::caller by = detail::here()) {
+    this->check_open({What.text, by});
+    this->state().check_rank(target, {What.text, by});
     return {this->state(), target};
   }
 

@@ -31,9 +31,9 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   /// Opens `target`'s part. Call it before a loop of single accesses. Costs only the look-up. Errors name
   /// `What`.
   template <operation_name What = "to">
-  [[nodiscard]] target_view<typename State::memory_state, hints{}> to(rank_t target) {
-    check_open(What);
-    state().check_rank(target, What);
+  [[nodiscard]] target_view<typename State::memory_state, hints{}> to(rank_t target, caller by = here()) {
+    check_open({What.text, by});
+    state().check_rank(target, {What.text, by});
     return {state(), target};
   }
 
@@ -41,8 +41,8 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   /// The state of the epoch's window.
   [[nodiscard]] State& state() const noexcept { return *state_; }
   /// Throws errc::wrong_order unless the fence_all is open.
-  void check_open(std::string_view operation) const {
-    PGAS_EXPECTS(light, is_open(), refuse_epoch(*state_, operation, phase_));
+  void check_open(called operation) const {
+    PGAS_EXPECTS(light, is_open(), refuse_epoch(*state_, operation.operation(), operation.by(), phase_));
   }
 
   /// Marks the epoch as ended, for fence_all.

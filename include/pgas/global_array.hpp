@@ -103,10 +103,10 @@ class global_array {
     return {first_, own_};
   }
   /// The cells that `rank` owns, in global indices. Throws errc::out_of_range for no rank of the team.
-  [[nodiscard]] box_type box_of(rank_t rank) const
+  [[nodiscard]] box_type box_of(rank_t rank, detail::caller by = detail::here()) const
     requires box_layout<Layout>
   {
-    window_.state().check_rank(rank, "box_of");
+    window_.state().check_rank(rank, {"box_of", by});
     return shape_.box_of(rank);
   }
   /// The global indices of an own cell, given its indices in local().
@@ -119,24 +119,54 @@ class global_array {
   }
 
   /// The rank that owns a cell. Throws errc::out_of_range.
-  template <std::integral... Indices>
-    requires(sizeof...(Indices) == N)
-  [[nodiscard]] rank_t owner(Indices... index) const {
-    return owner(index_type{static_cast<std::size_t>(index)...});
+  template <std::integral I>
+    requires(N == 1)
+  [[nodiscard]] rank_t owner(I i, detail::caller by = detail::here()) const {
+    return owner(index_of(i), by);
   }
-  [[nodiscard]] rank_t owner(index_type const& index) const {
-    check("owner", index);
+  template <std::integral I, std::integral J>
+    requires(N == 2)
+  [[nodiscard]] rank_t owner(I i, J j, detail::caller by = detail::here()) const {
+    return owner(index_of(i, j), by);
+  }
+  template <std::integral I, std::integral J, std::integral K>
+    requires(N == 3)
+  [[nodiscard]] rank_t owner(I i, J j, K k, detail::caller by = detail::here()) const {
+    return owner(index_of(i, j, k), by);
+  }
+  template <std::integral I, std::integral J, std::integral K, std::integral L>
+    requires(N == 4)
+  [[nodiscard]] rank_t owner(I i, J j, K k, L l, detail::caller by = detail::here()) const {
+    return owner(index_of(i, j, k, l), by);
+  }
+  [[nodiscard]] rank_t owner(index_type const& index, detail::caller by = detail::here()) const {
+    check({"owner", by}, index);
     return layout().owner(index);
   }
 
   /// Names a cell: `epoch[array.at(i, j)].load()`. Throws errc::out_of_range.
-  template <std::integral... Indices>
-    requires(sizeof...(Indices) == N)
-  [[nodiscard]] global_ptr<T> at(Indices... index) const {
-    return at(index_type{static_cast<std::size_t>(index)...});
+  template <std::integral I>
+    requires(N == 1)
+  [[nodiscard]] global_ptr<T> at(I i, detail::caller by = detail::here()) const {
+    return at(index_of(i), by);
   }
-  [[nodiscard]] global_ptr<T> at(index_type const& index) const {
-    check("at", index);
+  template <std::integral I, std::integral J>
+    requires(N == 2)
+  [[nodiscard]] global_ptr<T> at(I i, J j, detail::caller by = detail::here()) const {
+    return at(index_of(i, j), by);
+  }
+  template <std::integral I, std::integral J, std::integral K>
+    requires(N == 3)
+  [[nodiscard]] global_ptr<T> at(I i, J j, K k, detail::caller by = detail::here()) const {
+    return at(index_of(i, j, k), by);
+  }
+  template <std::integral I, std::integral J, std::integral K, std::integral L>
+    requires(N == 4)
+  [[nodiscard]] global_ptr<T> at(I i, J j, K k, L l, detail::caller by = detail::here()) const {
+    return at(index_of(i, j, k, l), by);
+  }
+  [[nodiscard]] global_ptr<T> at(index_type const& index, detail::caller by = detail::here()) const {
+    check({"at", by}, index);
     if constexpr (requires { layout().owner_and_offset(index); }) {
       auto const [owner, offset] = layout().owner_and_offset(index);
       return {owner, static_cast<std::int64_t>(offset)};
@@ -195,7 +225,11 @@ class global_array {
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
  private:
-  void check(std::string_view operation, index_type const& index) const {
+  template <std::integral... Indices>
+  static constexpr index_type index_of(Indices... index) noexcept {
+    return {static_cast<std::size_t>(index)...};
+  }
+  void check(detail::called operation, index_type const& index) const {
     PGAS_EXPECTS(normal, shape_.has_cell(index),
                  detail::throw_no_cell(state_->job_rank(), operation, index, extents()));
   }

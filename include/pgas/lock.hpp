@@ -68,11 +68,12 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...)
+  [[nodiscard]] lock(Window const& w, detail::with_caller<rank_t> target, lock_kind_constant<Kind>,
+                     hint<Given>...)
       : lock(w.shared_state(), target, Kind, takes::now) {}
   template <class Window, hints... Given>
     requires(std::same_as<typename Window::state_type, State> && Kind == detail::kind_at_run_time)
-  [[nodiscard]] lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...)
+  [[nodiscard]] lock(Window const& w, detail::with_caller<rank_t> target, lock_kind kind, hint<Given>...)
       : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
   [[gnu::always_inline]] ~lock() {
@@ -87,7 +88,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   /// constructor.
   template <class Window>
     requires std::same_as<typename Window::state_type, State>
-  static std::optional<lock> try_open(Window const& w, rank_t target, lock_kind kind = Kind) {
+  static std::optional<lock> try_open(Window const& w, detail::with_caller<rank_t> target,
+                                      lock_kind kind = Kind) {
     std::optional<lock> opened(lock(w.shared_state(), target, kind, takes::later));
     State& s = opened->state();
     bool holds = false;
@@ -118,9 +120,10 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   /// The same for code that is written for any epoch. Throws errc::wrong_order if `rank` is not the target.
   /// Errors name `What`.
   template <detail::operation_name What = "to">
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank) {
-    this->check_open(What);
-    check_target(What, rank);
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t rank,
+                                                                    detail::caller by = detail::here()) {
+    this->check_open({What.text, by});
+    check_target({What.text, by}, rank);
     if constexpr (deferred_lock_protocol<typename State::lock_protocol>) {
       auto const scope = detail::order_as(state().control, detail::scope_of(kind()));
       with_boundary(state(), target_, [&](auto& b) { state().lock.first_access(target_, b); });
@@ -128,11 +131,11 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
     return {state(), target_};
   }
   /// Throws errc::wrong_order if `rank` is not the target.
-  void check_target(std::string_view what, rank_t rank) const {
+  void check_target(detail::called what, rank_t rank) const {
     PGAS_EXPECTS(
         light, rank == target_,
-        detail::throw_error(errc::wrong_order, state().job_rank(), what,
-                            {"this lock is on rank ", target_, "'s part, not on rank ", rank, "'s"}));
+        detail::throw_error_at(errc::wrong_order, state().job_rank(), what,
+                               {"this lock is on rank ", target_, "'s part, not on rank ", rank, "'s"}));
   }
 
  private:
@@ -143,9 +146,13 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
       detail::at_once_released_lock<std::remove_cvref_t<decltype(std::declval<State&>().lock)>> &&
       boundary::is_of_any_side && State::is_direct;
 
-  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, lock_kind kind, takes when)
+  lock(detail::local_shared_ptr<State> const& shared_state, detail::with_caller<rank_t> where, lock_kind kind,
+       takes when)
+      : lock(shared_state, where, where.by(), kind, when) {}
+  lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, detail::caller by, lock_kind kind,
+       takes when)
       : base(shared_state, group(&target, 1), detail::uncaught_since::unsettled),
-        target_(checked(target)),
+        target_(checked(target, by)),
         kind_{kind},
         place_(detail::lock_place(state().lock, target)) {
     State& s = state();
@@ -169,8 +176,8 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
     }
   }
 
-  [[nodiscard]] rank_t checked(rank_t target) const {
-    state().check_rank(target, operation);
+  [[nodiscard]] rank_t checked(rank_t target, detail::caller by) const {
+    state().check_rank(target, {operation.data(), by});
     return target;
   }
   // These two are out of line and take the state, which a lock has in a register anyway.
@@ -292,10 +299,10 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
 };
 
 template <class Window, lock_kind Kind, hints... Given>
-lock(Window const&, rank_t, lock_kind_constant<Kind>, hint<Given>...)
+lock(Window const&, detail::with_caller<rank_t>, lock_kind_constant<Kind>, hint<Given>...)
     -> lock<typename Window::state_type, Kind, (detail::hints_of(Kind) | ... | Given)>;
 template <class Window, hints... Given>
-lock(Window const&, rank_t, lock_kind, hint<Given>...)
+lock(Window const&, detail::with_caller<rank_t>, lock_kind, hint<Given>...)
     -> lock<typename Window::state_type, detail::kind_at_run_time,
             (detail::hints_of(detail::kind_at_run_time) | ... | Given)>;
 
@@ -303,11 +310,13 @@ lock(Window const&, rank_t, lock_kind, hint<Given>...)
 /// also return nothing while the release of the last holder is on its way. One-sided. MPI has no equal;
 /// OpenSHMEM: shmem_test_lock; the C++ standard's try_lock may fail without a reason, too.
 template <class Window, lock_kind Kind, hints... Given>
-[[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind_constant<Kind>, hint<Given>...) {
+[[nodiscard]] auto try_lock(Window const& w, detail::with_caller<rank_t> target, lock_kind_constant<Kind>,
+                            hint<Given>...) {
   return lock<typename Window::state_type, Kind, (detail::hints_of(Kind) | ... | Given)>::try_open(w, target);
 }
 template <class Window, hints... Given>
-[[nodiscard]] auto try_lock(Window const& w, rank_t target, lock_kind kind, hint<Given>...) {
+[[nodiscard]] auto try_lock(Window const& w, detail::with_caller<rank_t> target, lock_kind kind,
+                            hint<Given>...) {
   return lock<typename Window::state_type, detail::kind_at_run_time,
               (detail::hints_of(detail::kind_at_run_time) | ... | Given)>::try_open(w, target, kind);
 }

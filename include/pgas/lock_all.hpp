@@ -62,14 +62,14 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// Opens `target`'s part. Call it before a loop of single accesses. The first call for a target waits while
   /// another rank holds an exclusive lock on the part. Errors name `What`.
   template <detail::operation_name What = "to">
-  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target) {
+  [[nodiscard]] target_view<typename State::memory_state, Hints> to(rank_t target,
+                                                                    detail::caller by = detail::here()) {
+    if constexpr (!may_hold_all) this->check_open({What.text, by});
+    state().check_rank(target, {What.text, by});
     if constexpr (may_hold_all) {
       if (!holds_all_) [[unlikely]]
-        take<What>(target);
-    } else {
-      this->check_open(What);
+        take<What>(target);  // the place of the call would be one more argument in each loop
     }
-    state().check_rank(target, What);
     if constexpr (!may_hold_all) {
       boundary b(state().segment);
       auto const scope = as_shared_holder(state());
@@ -96,8 +96,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// at an access.
   template <detail::operation_name What>
   [[gnu::noinline]] void take(rank_t target) {
-    this->check_open(What);
-    state().check_rank(target, What);
+    this->check_open(What.text);
     boundary b(state().segment);
     auto const scope = as_shared_holder(state());
     state().lock.trigger(target, b);

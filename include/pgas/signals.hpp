@@ -57,8 +57,8 @@ class signals {
   /// One-sided. `epoch` is the epoch of the accesses. Costs their completion at `target`, which an ordered
   /// segment needs not wait for, and one store there.
   template <open_epoch Epoch>
-  void signal(Epoch& epoch, rank_t target, std::size_t tag = 0) {
-    check(target, tag, "signal");
+  void signal(Epoch& epoch, rank_t target, std::size_t tag = 0, detail::caller by = detail::here()) {
+    check(target, tag, {"signal", by});
     check_same(epoch);
     typename State::template signal_boundary_type<boundary_of::both, Epoch::opened_with> b(window_->segment);
     parts_->counts.signal(target, tag, b);
@@ -67,11 +67,11 @@ class signals {
   /// Puts, then signals: epoch.put(target, first, values) and signal(epoch, target, tag). shmem_put_signal.
   template <open_epoch Epoch>
   void put(Epoch& epoch, rank_t target, std::size_t first, std::span<value_type const> values,
-           std::size_t tag = 0) {
-    check(target, tag, "put with signal");
+           std::size_t tag = 0, detail::caller by = detail::here()) {
+    check(target, tag, {"put with signal", by});
     check_same(epoch);
-    epoch.put(target, first, values);
-    signal(epoch, target, tag);
+    epoch.put(target, first, values, by);
+    signal(epoch, target, tag, by);
   }
   /// Does not compile: says why the source may be no temporary object.
   template <open_epoch Epoch, detail::owning_temporary_of<value_type> R>
@@ -79,14 +79,16 @@ class signals {
     detail::refuse_temporary_source<R>();
   }
   template <open_epoch Epoch>
-  void put(Epoch& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0) {
-    put(epoch, target, i, std::span<value_type const>(&value, 1), tag);
+  void put(Epoch& epoch, rank_t target, std::size_t i, value_type const& value, std::size_t tag = 0,
+           detail::caller by = detail::here()) {
+    put(epoch, target, i, std::span<value_type const>(&value, 1), tag, by);
   }
 
   /// Returns when `how_many` signals of `from` have come, and takes them. Throws errc::timed_out at the
   /// deadline, and then takes none. shmem_signal_wait_until.
-  void wait(signal_from from, std::uint64_t how_many = 1, time_point deadline = no_deadline) {
-    check(from, "wait for a signal");
+  void wait(signal_from from, std::uint64_t how_many = 1, time_point deadline = no_deadline,
+            detail::caller by = detail::here()) {
+    check(from, {"wait for a signal", by});
     clean_own(from.source);
     boundary b(window_->segment);
     parts_->counts.wait(from, how_many, b, deadline);
@@ -94,8 +96,8 @@ class signals {
 
   /// Takes `how_many` signals of `from` if they have come, and returns whether it did. Never blocks.
   /// shmem_test.
-  [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1) {
-    check(from, "test for a signal");
+  [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1, detail::caller by = detail::here()) {
+    check(from, {"test for a signal", by});
     if (parts_->counts.pending(from) < how_many) return false;
     clean_own(from.source);
     boundary b(window_->segment);
@@ -103,8 +105,8 @@ class signals {
   }
 
   /// The number of signals of `from` that have come and not been taken. shmem_signal_fetch.
-  [[nodiscard]] std::uint64_t pending(signal_from from) const {
-    check(from, "pending");
+  [[nodiscard]] std::uint64_t pending(signal_from from, detail::caller by = detail::here()) const {
+    check(from, {"pending", by});
     return parts_->counts.pending(from);
   }
 
@@ -225,12 +227,12 @@ class signals {
     boundary_type<boundary_of::own> b(window_->segment);
     b.publish(group(&source, 1));
   }
-  void check(signal_from from, std::string_view operation) const { check(from.source, from.tag, operation); }
-  void check(rank_t rank, std::size_t tag, std::string_view operation) const {
+  void check(signal_from from, detail::called operation) const { check(from.source, from.tag, operation); }
+  void check(rank_t rank, std::size_t tag, detail::called operation) const {
     window_->check_rank(rank, operation);
     PGAS_EXPECTS(light, tag < tags(),
-                 detail::throw_error(errc::out_of_range, window_->job_rank(), operation,
-                                     {"tag ", tag, " of ", tags()}));
+                 detail::throw_error_at(errc::out_of_range, window_->job_rank(), operation,
+                                        {"tag ", tag, " of ", tags()}));
   }
   void check_same(open_epoch auto const& epoch) const {
     epoch.check_open("signal");

@@ -63,15 +63,15 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   [[nodiscard]] rank_t size() const noexcept { return state_->backend.size(); }
 
   /// The job-wide number of rank `rank` of this team. MPI_Group_translate_ranks.
-  [[nodiscard]] rank_t world_rank(rank_t rank) const {
-    check_rank(rank, "world_rank");
+  [[nodiscard]] rank_t world_rank(rank_t rank, detail::caller by = detail::here()) const {
+    check_rank(rank, {"world_rank", by});
     return state_->backend.world_rank(rank);
   }
 
   /// The distance of a rank: this rank itself, a rank on this node (its memory may be mapped), or a remote
   /// rank.
-  [[nodiscard]] locality locality_of(rank_t rank) const {
-    check_rank(rank, "locality_of");
+  [[nodiscard]] locality locality_of(rank_t rank, detail::caller by = detail::here()) const {
+    check_rank(rank, {"locality_of", by});
     return state_->backend.locality_of(rank);
   }
 
@@ -84,9 +84,10 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   /// has a name, are filled in their place instead. MPI_Bcast.
   template <class T>
     requires(!detail::filled_by_broadcast<T>)
-  [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0) const {
+  [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0,
+                                                 detail::caller by = detail::here()) const {
     detail::refuse_type<std::remove_cvref_t<T>>();
-    check_rank(root, "broadcast");
+    check_rank(root, {"broadcast", by});
     std::remove_cvref_t<T> result = std::forward<T>(value);
     if (goes_by_slots()) {
       [[maybe_unused]] auto const promise =
@@ -245,7 +246,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     }
     return all;
   }
-  void check_rank(rank_t rank, std::string_view operation) const {
+  void check_rank(rank_t rank, detail::called operation) const {
     PGAS_EXPECTS(light, rank >= 0 && rank < size(),
                  detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
   }

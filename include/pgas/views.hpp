@@ -181,8 +181,8 @@ template <any_global_array Array>
 /// The global indices of the cells that a rank owns, in the order of its memory. A forward view, for any
 /// layout and any rank.
 template <any_global_array Array>
-[[nodiscard]] auto owned_by(Array const& a, rank_t rank) {
-  a.state().check_rank(rank, "owned_by");
+[[nodiscard]] auto owned_by(Array const& a, rank_t rank, detail::caller by = detail::here()) {
+  a.state().check_rank(rank, {"owned_by", by});
   return detail::owned_view<typename Array::layout_type>(a.layout(), rank);
 }
 

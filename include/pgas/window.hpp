@@ -59,8 +59,8 @@ class window {
   /// The number of elements in this rank's part.
   [[nodiscard]] std::size_t size() const noexcept { return state_->size; }
   /// The number of elements in a rank's part. Where parts differ in size, the first call may ask that rank.
-  [[nodiscard]] std::size_t size(rank_t rank) const {
-    state_->check_rank(rank, "size");
+  [[nodiscard]] std::size_t size(rank_t rank, detail::caller by = detail::here()) const {
+    state_->check_rank(rank, {"size", by});
     return state_->part_size(rank);
   }
 
@@ -75,16 +75,17 @@ class window {
   }
 
   /// Any rank's part as a span: for code that synchronizes by itself, on coherent shared memory.
-  [[nodiscard]] std::span<T> part(rank_t rank) const
+  [[nodiscard]] std::span<T> part(rank_t rank, detail::caller by = detail::here()) const
     requires has_parts
   {
-    state_->check_rank(rank, "part");
+    state_->check_rank(rank, {"part", by});
     return {reinterpret_cast<T*>(state_->segment.part(rank)), size(rank)};
   }
   /// Any rank's part as a span if this rank reaches it by load and store, else nothing: for code that
   /// synchronizes by itself. Where ranks of a node share memory, their parts are spans. OpenSHMEM: shmem_ptr.
-  [[nodiscard]] std::optional<std::span<T>> part_if_near(rank_t rank) const {
-    state_->check_rank(rank, "part_if_near");
+  [[nodiscard]] std::optional<std::span<T>> part_if_near(rank_t rank,
+                                                         detail::caller by = detail::here()) const {
+    state_->check_rank(rank, {"part_if_near", by});
     if constexpr (state_type::parts == part_is::far) {
       return std::nullopt;
     } else {
@@ -104,27 +105,28 @@ class window {
   }
 
   /// Names element i of a rank's part.
-  [[nodiscard]] global_ptr<T> pointer(rank_t rank, std::size_t i) const {
-    state_->check_rank(rank, "pointer");
+  [[nodiscard]] global_ptr<T> pointer(rank_t rank, std::size_t i, detail::caller by = detail::here()) const {
+    state_->check_rank(rank, {"pointer", by});
     return {rank, static_cast<std::int64_t>(i)};
   }
   /// The address of the element that `p` names, if this rank can reach it by load and store.
-  [[nodiscard]] T* local(global_ptr<T> p) const
+  [[nodiscard]] T* local(global_ptr<T> p, detail::caller by = detail::here()) const
     requires is_contiguous
   {
     auto const all = [&] {
       if constexpr (state_type::is_direct) {
-        return part(p.rank);
+        return part(p.rank, by);
       } else {
-        if (auto const near = part_if_near(p.rank)) return *near;
-        PGAS_EXPECTS(light, p.rank == rank(),
-                     detail::throw_error(errc::out_of_range, state_->job_rank(), "local",
-                                         "this rank does not reach the pointer's part by load and store"));
+        if (auto const near = part_if_near(p.rank, by)) return *near;
+        PGAS_EXPECTS(
+            light, p.rank == rank(),
+            detail::throw_error_at(errc::out_of_range, state_->job_rank(), {"local", by},
+                                   {"this rank does not reach the pointer's part by load and store"}));
         return local();
       }
     }();
     PGAS_EXPECTS(normal, p.index >= 0 && static_cast<std::size_t>(p.index) < all.size(),
-                 detail::throw_out_of_range(state_->job_rank(), "local", p.rank,
+                 detail::throw_out_of_range(state_->job_rank(), {"local", by}, p.rank,
                                             static_cast<std::size_t>(p.index), 1, all.size()));
     return all.data() + p.index;
   }

@@ -148,7 +148,7 @@ class control {
   }
 
  private:
-  void check(std::string_view operation, rank_t rank, std::size_t i, std::size_t count) const {
+  void check(pgas::detail::called operation, rank_t rank, std::size_t i, std::size_t count) const {
     if (rank < 0 || rank >= size()) pgas::detail::throw_bad_rank(self_->world_rank, operation, rank, size());
     if (i >= count) {
       throw error(errc::out_of_range, self_->world_rank, operation,

@@ -87,7 +87,7 @@ class segment {
     transfers under_way{*home, shared->against, choices, counts};
   };
 
-  state& check(std::string_view operation, location at, std::size_t count) {
+  state& check(pgas::detail::called operation, location at, std::size_t count) {
     if (at.rank < 0 || at.rank >= size())
       pgas::detail::throw_bad_rank(world_rank(), operation, at.rank, size());
     std::size_t const bytes = part_bytes(at.rank);

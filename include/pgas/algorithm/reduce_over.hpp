@@ -236,17 +236,18 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           detail::names_dimensions Over, detail::folds<typename Array::value_type> Op = op::sum>
 [[nodiscard]] auto reduce(team<Backend, Coherence, Protocols> team, Array const& a, Over const& over,
-                          std::type_identity_t<typename Array::value_type> init, rank_t root, Op op = {}) {
+                          std::type_identity_t<typename Array::value_type> init, rank_t root, Op op = {},
+                          detail::caller by = detail::here()) {
   PGAS_EXPECTS(light, root >= 0 && root < team.size(),
-               detail::throw_bad_rank(a.state().job_rank(), "reduce", root, team.size()));
+               detail::throw_bad_rank(a.state().job_rank(), {"reduce", by}, root, team.size()));
   return detail::fold_to(team, a, over, init, root, op, "reduce");
 }
 template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols, any_global_array Array,
           std::size_t K, detail::folds<typename Array::value_type> Op = op::sum>
 [[nodiscard]] auto reduce(team<Backend, Coherence, Protocols> team, Array const& a,
                           std::size_t const (&over)[K], std::type_identity_t<typename Array::value_type> init,
-                          rank_t root, Op op = {}) {
-  return reduce(team, a, std::to_array(over), init, root, op);
+                          rank_t root, Op op = {}, detail::caller by = detail::here()) {
+  return reduce(team, a, std::to_array(over), init, root, op, by);
 }
 
 /// Stores these results in an array of the other dimensions, of any layout:

@@ -34,7 +34,7 @@ class checked_cells {
 
   [[nodiscard]] auto const& layout() const noexcept { return shape().layout(); }
 
-  [[nodiscard]] place place_of(std::string_view operation, index_type const& index) const {
+  [[nodiscard]] place place_of(called operation, index_type const& index) const {
     static_cast<Epoch const&>(*this).check_open(operation);
     check_cell(operation, index);
     if constexpr (requires { layout().owner_and_offset(index); }) {
@@ -44,27 +44,27 @@ class checked_cells {
       return {layout().owner(index), layout().offset(index)};
     }
   }
-  void check_cell(std::string_view operation, index_type const& index) const {
+  void check_cell(called operation, index_type const& index) const {
     PGAS_EXPECTS(normal, shape().has_cell(index),
                  throw_no_cell(job_rank(), operation, index, shape().extents()));
   }
-  void check_transfer(std::string_view operation, box_type const& at, memory values) const {
+  void check_transfer(called operation, box_type const& at, memory values) const {
     check_box(operation, at);
     PGAS_EXPECTS(light, values.size() == at.size(),
-                 throw_error(errc::invalid_argument, job_rank(), operation,
-                             {values.size(), " values given for ", at.size(),
-                              " cells; give one value for each cell"}));
+                 throw_error_at(errc::invalid_argument, job_rank(), operation,
+                                {values.size(), " values given for ", at.size(),
+                                 " cells; give one value for each cell"}));
     check_owners(operation, [&](auto const& use) {
       for_each_tile(layout(), at, [&](auto const& in, box_type const&) { use(in.owner, in.offset); });
     });
     check_apart(operation, values, each_row(at));
   }
-  void check_box(std::string_view operation, box_type const& at) const {
+  void check_box(called operation, box_type const& at) const {
     static_cast<Epoch const&>(*this).check_open(operation);
     PGAS_EXPECTS(light, shape().contains(at), throw_no_box(job_rank(), operation, at, shape().extents()));
   }
   template <class Indices>
-  void check_scattered(std::string_view operation, Indices const& indices, memory values) const {
+  void check_scattered(called operation, Indices const& indices, memory values) const {
     static_cast<Epoch const&>(*this).check_open(operation);
     check_list(job_rank(), operation, indices, values.size());
     if constexpr (assertions >= assertion_level::normal) {
@@ -75,19 +75,18 @@ class checked_cells {
     check_apart(operation, values, each_of(indices));
   }
   template <class Mask>
-  void check_masked(std::string_view operation, box_type const& at, Mask const& mask, memory values) const {
+  void check_masked(called operation, box_type const& at, Mask const& mask, memory values) const {
     check_box(operation, at);
     check_mask(job_rank(), operation, at, mask, values.size());
     check_owners(operation, each_in(at, mask));
     check_apart(operation, values, each_in(at, mask));
   }
   template <class ForEachCell>
-  void check_before(std::string_view operation, memory values, memory before,
-                    ForEachCell const& for_each_cell) const {
+  void check_before(called operation, memory values, memory before, ForEachCell const& for_each_cell) const {
     PGAS_EXPECTS(light, before.size() == values.size(),
-                 throw_error(errc::invalid_argument, job_rank(), operation,
-                             {"room for ", before.size(), " values given for ", values.size(),
-                              " cells; give room for one value of each cell"}));
+                 throw_error_at(errc::invalid_argument, job_rank(), operation,
+                                {"room for ", before.size(), " values given for ", values.size(),
+                                 " cells; give room for one value of each cell"}));
     PGAS_EXPECTS(light, !overlap(values.data(), before.data(), values.size_bytes()),
                  throw_same_memory(job_rank(), operation));
     check_apart(operation, before, for_each_cell);
@@ -95,7 +94,7 @@ class checked_cells {
   /// Refuses memory that is also some of these cells, as far as they are this rank's own: a copy between them
   /// would depend on its order. Costs a look at each cell only if the memory lies in this rank's part.
   template <class ForEachCell>
-  void check_apart(std::string_view operation, memory values, ForEachCell const& for_each_cell) const {
+  void check_apart(called operation, memory values, ForEachCell const& for_each_cell) const {
     if constexpr (assertions >= assertion_level::light) {
       auto& state = static_cast<Epoch const&>(*this).state();
       value_type const* const own = state.own_elements();
@@ -114,7 +113,7 @@ class checked_cells {
   /// Throws before any cell is touched if the epoch is open to some ranks only, and not to each of these
   /// owners. An epoch that is open to all ranks has nothing to check.
   template <class ForEachOwner>
-  void check_owners(std::string_view operation, ForEachOwner const& for_each_owner) const {
+  void check_owners(called operation, ForEachOwner const& for_each_owner) const {
     if constexpr (assertions >= assertion_level::light &&
                   requires(Epoch const& e, rank_t owner) { e.check_target(operation, owner); }) {
       rank_t last = -1;

@@ -49,29 +49,28 @@ constexpr std::array<std::size_t, N> index_at(Indices const& list, std::size_t k
 
 /// Throws errc::invalid_argument when the numbers of cells and of values differ.
 template <class Indices>
-void check_list(rank_t self, std::string_view operation, Indices const& list, std::size_t values) {
+void check_list(rank_t self, called operation, Indices const& list, std::size_t values) {
   PGAS_EXPECTS(
       light, values == list.size(),
-      throw_error(errc::invalid_argument, self, operation,
-                  {values, " values given for ", list.size(), " indices; give one value for each index"}));
+      throw_error_at(errc::invalid_argument, self, operation,
+                     {values, " values given for ", list.size(), " indices; give one value for each index"}));
 }
 
 /// The same for a mask: it must have as many places as its box has cells, and choose as many cells as there
 /// are values.
 template <std::size_t N, cell_mask Mask>
-void check_mask(rank_t self, std::string_view operation, box<N> const& at, Mask const& mask,
-                std::size_t values) {
+void check_mask(rank_t self, called operation, box<N> const& at, Mask const& mask, std::size_t values) {
   PGAS_EXPECTS(light, mask.size() == at.size(),
-               throw_error(errc::invalid_argument, self, operation,
-                           {"a mask of ", mask.size(), " given for a box of ", joined(at.count, " x "),
-                            " cells; give one place for each cell"}));
+               throw_error_at(errc::invalid_argument, self, operation,
+                              {"a mask of ", mask.size(), " given for a box of ", joined(at.count, " x "),
+                               " cells; give one place for each cell"}));
   if constexpr (assertions >= assertion_level::light) {
     std::size_t chosen = 0;
     for (std::size_t k = 0; k < mask.size(); ++k) chosen += static_cast<bool>(mask[k]) ? 1 : 0;
     PGAS_EXPECTS(light, values == chosen,
-                 throw_error(errc::invalid_argument, self, operation,
-                             {values, " values given for ", chosen,
-                              " cells that the mask chooses; give one value for each"}));
+                 throw_error_at(errc::invalid_argument, self, operation,
+                                {values, " values given for ", chosen,
+                                 " cells that the mask chooses; give one value for each"}));
   }
 }
 

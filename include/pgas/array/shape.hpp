@@ -24,19 +24,18 @@ struct by_rows_of<std::index_sequence<Other...>> {
 };
 
 template <std::size_t N>
-[[noreturn]] void throw_no_cell(rank_t self, std::string_view operation,
-                                std::array<std::size_t, N> const& index,
+[[noreturn]] void throw_no_cell(rank_t self, called operation, std::array<std::size_t, N> const& index,
                                 std::array<std::size_t, N> const& extents) {
-  throw_error(errc::out_of_range, self, operation,
-              {"cell (", index_text(index), ") does not exist in an array of ", joined(extents, " x ")});
+  throw_error_at(errc::out_of_range, self, operation,
+                 {"cell (", index_text(index), ") does not exist in an array of ", joined(extents, " x ")});
 }
 
 template <std::size_t N>
-[[noreturn]] void throw_no_box(rank_t self, std::string_view operation, box<N> const& cells,
+[[noreturn]] void throw_no_box(rank_t self, called operation, box<N> const& cells,
                                std::array<std::size_t, N> const& extents) {
-  throw_error(errc::out_of_range, self, operation,
-              {joined(cells.count, " x "), " cells do not fit at (", index_text(cells.first),
-               ") in an array of ", joined(extents, " x ")});
+  throw_error_at(errc::out_of_range, self, operation,
+                 {joined(cells.count, " x "), " cells do not fit at (", index_text(cells.first),
+                  ") in an array of ", joined(extents, " x ")});
 }
 
 }  // namespace detail

@@ -55,12 +55,13 @@ inline constexpr std::size_t got_at_once = (std::size_t{1} << 20U) / sizeof(T);
 /// memory is not direct.
 /// Global Arrays: ga_access of remote patches, where shared memory allows it, else ga_get.
 template <array_epoch Epoch, class Use>
-void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use) {
+void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use,
+               detail::caller by = detail::here()) {
   using T = typename Epoch::value_type;
   constexpr std::size_t dimensions = Epoch::dimensions;
   auto& state = epoch.state();
   PGAS_EXPECTS(light, epoch.shape().contains(at),
-               detail::throw_no_box(state.job_rank(), "visit_box", at, epoch.shape().extents()));
+               detail::throw_no_box(state.job_rank(), {"visit_box", by}, at, epoch.shape().extents()));
   std::vector<T> got;
   for_each_tile(epoch.shape().layout(), at, [&](tile<dimensions> const& in, box<dimensions> const& piece) {
     using state_type = std::remove_cvref_t<decltype(state)>;

@@ -54,7 +54,7 @@ struct called_function {
 };
 
 template <class State, class F, class... A>
-auto start_named(State& state, rank_t to, A const&... arguments) {
+auto start_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   using function = called_function<State, F, A...>;
   using value = typename function::value;
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
@@ -62,24 +62,25 @@ auto start_named(State& state, rank_t to, A const&... arguments) {
   local_shared_ptr<call_state> const plain = made;
   std::size_t bytes = 0;
   if constexpr (!std::is_void_v<value>) bytes = sizeof(value);
-  state.start(to, function::number, count, &plain, words_of_bytes(bytes), "call", [&](std::span<word> into) {
-    [[maybe_unused]] word* at = into.data();
-    ((at = argument_form<A>::write(at, arguments)), ...);
-  });
+  state.start(to, function::number, count, &plain, words_of_bytes(bytes), {"call", to.by()},
+              [&](std::span<word> into) {
+                [[maybe_unused]] word* at = into.data();
+                ((at = argument_form<A>::write(at, arguments)), ...);
+              });
   return call_request<value>(std::move(made));
 }
 template <class State, class F, class... A>
-void send_named(State& state, rank_t to, A const&... arguments) {
+void send_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   using function = called_function<State, F, A...>;
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
-  state.start(to, function::number, count, nullptr, 0, "send", [&](std::span<word> into) {
+  state.start(to, function::number, count, nullptr, 0, {"send", to.by()}, [&](std::span<word> into) {
     [[maybe_unused]] word* at = into.data();
     ((at = argument_form<A>::write(at, arguments)), ...);
   });
 }
 
 template <class State, class F, class... A>
-auto start_call(State& state, rank_t to, F const& function, A const&... arguments) {
+auto start_call(State& state, with_caller<rank_t> to, F const& function, A const&... arguments) {
   if constexpr (is_shared_object<F>) {
     return start_named<State, run_shared>(state, to, function, arguments...);
   } else {
@@ -87,7 +88,7 @@ auto start_call(State& state, rank_t to, F const& function, A const&... argument
   }
 }
 template <class State, class F, class... A>
-void start_send(State& state, rank_t to, F const& function, A const&... arguments) {
+void start_send(State& state, with_caller<rank_t> to, F const& function, A const&... arguments) {
   if constexpr (is_shared_object<F>) {
     send_named<State, run_shared>(state, to, function, arguments...);
   } else {

@@ -52,12 +52,12 @@ class calls {
   /// request throws what the function has thrown, with its rank and text. Costs two messages. UPC++: rpc.
   template <class F, class... Arguments>
     requires detail::called_with<F, site_type, Arguments...>
-  auto call(rank_t to, F const& function, Arguments const&... arguments) {
+  auto call(detail::with_caller<rank_t> to, F const& function, Arguments const&... arguments) {
     return detail::start_call(*state_, to, function, arguments...);
   }
   template <auto Function, class... Arguments>
     requires detail::called_with<constant_function<Function>, site_type, Arguments...>
-  auto call(rank_t to, Arguments const&... arguments) {
+  auto call(detail::with_caller<rank_t> to, Arguments const&... arguments) {
     return detail::start_call(*state_, to, constant_function<Function>{}, arguments...);
   }
 
@@ -68,12 +68,12 @@ class calls {
   /// thrown. Costs a part of a message. UPC++: rpc_ff.
   template <class F, class... Arguments>
     requires detail::called_with<F, site_type, Arguments...>
-  void send(rank_t to, F const& function, Arguments const&... arguments) {
+  void send(detail::with_caller<rank_t> to, F const& function, Arguments const&... arguments) {
     detail::start_send(*state_, to, function, arguments...);
   }
   template <auto Function, class... Arguments>
     requires detail::called_with<constant_function<Function>, site_type, Arguments...>
-  void send(rank_t to, Arguments const&... arguments) {
+  void send(detail::with_caller<rank_t> to, Arguments const&... arguments) {
     detail::start_send(*state_, to, constant_function<Function>{}, arguments...);
   }
 

@@ -72,7 +72,7 @@ class calls_state final : public call_home {
   /// it gets the answer, of up to `value_words`.
   template <class Write>
   void start(rank_t to, std::uint32_t function, std::size_t count, local_shared_ptr<call_state> const* state,
-             std::size_t value_words, std::string_view operation, Write&& write) {
+             std::size_t value_words, called operation, Write&& write) {
     if (to < 0 || to >= size()) throw_bad_rank(world_rank(), operation, to, size());
     bool const is_awaited = state != nullptr;
     std::size_t const length = count + (is_awaited ? 2 : 1);

@@ -28,11 +28,11 @@ concept flushes_beside = requires(Epoch& e) {
 /// Other backends cannot start a flush, so there the call waits, and is done at its return. UPC++: operation
 /// completion of a put; MPI has no equal.
 template <class Epoch>
-[[nodiscard]] auto start_flush(Epoch& epoch, rank_t target) {
-  epoch.check_open("start_flush");
-  epoch.state().check_rank(target, "start_flush");
-  if constexpr (requires { epoch.check_target("start_flush", target); })
-    epoch.check_target("start_flush", target);
+[[nodiscard]] auto start_flush(Epoch& epoch, rank_t target, detail::caller by = detail::here()) {
+  detail::called const call("start_flush", by);
+  epoch.check_open(call);
+  epoch.state().check_rank(target, call);
+  if constexpr (requires { epoch.check_target(call, target); }) epoch.check_target(call, target);
   if constexpr (detail::flushes_beside<Epoch>) {
     return epoch.state().segment.rflush(target);
   } else {

@@ -154,12 +154,13 @@ class chunked_map {
   }
   /// The same for the part of any rank.
   template <std::invocable<Key const&, detail::chunked_text<T> const&> Use>
-  void for_each_of(rank_t owner, Use&& use) const {
-    heads_.for_each_of(owner, [&](Key const& key, head_type const& head) {
+  void for_each_of(rank_t owner, Use&& use, detail::caller by = detail::here()) const {
+    auto const each = [&](Key const& key, head_type const& head) {
       auto value = join(head);
       if (!value) value = lookup(key);
       if (value) use(key, *value);
-    });
+    };
+    heads_.for_each_of(owner, each, by);
   }
   /// Erases all keys. Collective.
   void clear() {

@@ -175,8 +175,8 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   /// The same for the part of any rank. Where that part is far, it costs three accesses a bucket.
   template <std::invocable<Key const&, Value const&> Use>
-  void for_each_of(rank_t owner, Use&& use) const {
-    table_->state().check_rank(owner, "for_each_of");
+  void for_each_of(rank_t owner, Use&& use, detail::caller by = detail::here()) const {
+    table_->state().check_rank(owner, {"for_each_of", by});
     table_->visit(owner, [&](auto const& words) {
       auto const& shape = table_->shape();
       auto const overflow =

@@ -171,10 +171,10 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   }
   /// The same for the part of any rank. Costs one get, and memory for the part.
   template <std::invocable<Key const&, Value const&> Use>
-  void for_each_of(rank_t owner, Use&& use) const {
+  void for_each_of(rank_t owner, Use&& use, detail::caller by = detail::here()) const {
     std::vector<value_type> pairs;
     {
-      lock epoch{places_, owner, shared, read_only};
+      lock epoch{places_, detail::with_caller<rank_t>(owner, by), shared, read_only};
       auto const part = epoch.to();
       std::vector<place> all(part.size());
       part.get(0, std::span(all));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <pgas/support/text_of.hpp>
+#include <pgas/vocabulary/called.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 #include <string_view>
@@ -195,36 +196,47 @@ std::string index_text(std::array<std::size_t, N> const& index) {
   throw error(code, rank, text_of(pieces));
 }
 
+/// The same, with the place of the call at the end if it is known: "...; give ranks (heat.cpp:12)".
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error_at(errc code, rank_t self, called operation,
+                                                                  std::initializer_list<text_piece> pieces) {
+  std::string sentence = text_of(pieces);
+  if (caller const by = operation.by(); by != caller::unknown) {
+    std::source_location const at = place_of(by);
+    std::string_view const path = at.file_name();
+    append_text(sentence, {" (", path.substr(path.find_last_of('/') + 1), ":", at.line(), ")"});
+  }
+  throw error(code, self, operation, sentence);
+}
+
 /// Refuses elements [first, first + count) of a part that has `size`. Out of line and cold, so that a check
 /// costs a compare and a branch.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, std::string_view operation,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_range(rank_t self, called operation,
                                                                       rank_t target, std::size_t first,
                                                                       std::size_t count, std::size_t size) {
   std::string const index = index_text(first);
   std::string const elements = count == 1 ? text_of({"element ", index, " does not exist"})
                                           : text_of({index_text(count), " elements do not fit at ", index});
-  throw_error(errc::out_of_range, self, operation,
-              {elements, " on rank ", target, ", whose part has ", size});
+  throw_error_at(errc::out_of_range, self, operation,
+                 {elements, " on rank ", target, ", whose part has ", size});
 }
 
 /// Refuses a transfer between elements of a part and memory that is some of them.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_overlap(rank_t self, std::string_view operation,
-                                                                 rank_t target, std::size_t first,
-                                                                 std::size_t count) {
-  throw_error(errc::invalid_argument, self, operation,
-              {"source and destination overlap on rank ", target, ", in the ", count, " elements at ", first,
-               "; copy the source to other memory first"});
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_overlap(rank_t self, called operation, rank_t target,
+                                                                 std::size_t first, std::size_t count) {
+  throw_error_at(errc::invalid_argument, self, operation,
+                 {"source and destination overlap on rank ", target, ", in the ", count, " elements at ",
+                  first, "; copy the source to other memory first"});
 }
 /// Refuses one memory for the values of an operation and for the elements' values before.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_same_memory(rank_t self,
-                                                                     std::string_view operation) {
-  throw_error(errc::invalid_argument, self, operation,
-              "the values and the room for the values before overlap; give each its own memory");
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_same_memory(rank_t self, called operation) {
+  throw_error_at(errc::invalid_argument, self, operation,
+                 {"the values and the room for the values before overlap; give each its own memory"});
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, std::string_view operation,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_rank(rank_t self, called operation,
                                                                   rank_t target, rank_t size) {
-  throw_error(errc::out_of_range, self, operation, {"rank ", target, " does not exist in a team of ", size});
+  throw_error_at(errc::out_of_range, self, operation,
+                 {"rank ", target, " does not exist in a team of ", size});
 }
 
 /// Returns whether [first, first + count) lies within [0, size), without overflow.

@@ -48,58 +48,58 @@ class checked_part : protected target_part<State, Hints, Where> {
                   "get: this epoch was opened write_only; open it without that hint to get or load");
   }
 
-  void check_element(std::string_view operation, std::size_t i) const {
-    PGAS_EXPECTS(normal, i < size_, part::state().refuse_elements(operation, rank(), i, 1));
+  void check_element(called operation, std::size_t i) const {
+    PGAS_EXPECTS(normal, i < size_,
+                 part::state().refuse_elements(operation.operation(), operation.by(), rank(), i, 1));
   }
-  void check_elements(std::string_view operation, std::size_t first, std::size_t count) const {
+  void check_elements(called operation, std::size_t first, std::size_t count) const {
     PGAS_EXPECTS(light, fits(first, count, size_),
-                 part::state().refuse_elements(operation, rank(), first, count));
+                 part::state().refuse_elements(operation.operation(), operation.by(), rank(), first, count));
   }
-  void check_own(std::string_view operation, own_part piece) const {
+  void check_own(called operation, own_part piece) const {
     State const& s = part::state();
-    PGAS_EXPECTS(light, fits(piece.first, piece.count, s.size),
-                 s.refuse_elements(operation, s.rank(), piece.first, piece.count));
+    PGAS_EXPECTS(
+        light, fits(piece.first, piece.count, s.size),
+        s.refuse_elements(operation.operation(), operation.by(), s.rank(), piece.first, piece.count));
   }
   /// Refuses memory that is also elements [first, first + count) of this part: a copy between them would
   /// depend on its order.
-  void check_apart(std::string_view operation, std::size_t first, value_type const* memory,
-                   std::size_t count) const {
+  void check_apart(called operation, std::size_t first, value_type const* memory, std::size_t count) const {
     PGAS_EXPECTS(light, !overlap(part::seen_at(first), memory, count * sizeof(value_type)),
-                 refuse_overlap(operation, first, count));
+                 refuse_overlap(operation.operation(), operation.by(), first, count));
   }
-  void check_apart(std::string_view operation, std::size_t first, own_part piece) const {
+  void check_apart(called operation, std::size_t first, own_part piece) const {
     PGAS_EXPECTS(light,
                  rank() != part::state().rank() ||
                      (first - piece.first >= piece.count && piece.first - first >= piece.count),
-                 refuse_overlap(operation, first, piece.count));
+                 refuse_overlap(operation.operation(), operation.by(), first, piece.count));
   }
-  void check_apart(std::string_view operation, rows_of block, value_type const* memory,
-                   std::size_t pitch) const {
+  void check_apart(called operation, rows_of block, value_type const* memory, std::size_t pitch) const {
     PGAS_EXPECTS(light,
                  !rows_overlap(part::seen_at(block.first), block.pitch * sizeof(value_type), memory,
                                pitch * sizeof(value_type), block.rows, block.cols * sizeof(value_type)),
-                 refuse_overlap(operation, block.first, block.reach()));
+                 refuse_overlap(operation.operation(), operation.by(), block.first, block.reach()));
   }
   /// Refuses memory for earlier values that is also the memory of the values.
-  void check_before(std::string_view operation, std::span<value_type const> values,
+  void check_before(called operation, std::span<value_type const> values,
                     std::span<value_type> before) const {
     check_count(operation, before.size(), values.size());
     PGAS_EXPECTS(light, !overlap(values.data(), before.data(), values.size_bytes()),
                  throw_same_memory(part::state().job_rank(), operation));
   }
-  void check_count(std::string_view operation, std::size_t given, std::size_t needed) const {
+  void check_count(called operation, std::size_t given, std::size_t needed) const {
     PGAS_EXPECTS(light, given == needed,
-                 throw_error(errc::invalid_argument, part::state().job_rank(), operation,
-                             {given, " values given for ", as_given(needed), " elements"}));
+                 throw_error_at(errc::invalid_argument, part::state().job_rank(), operation,
+                                {given, " values given for ", as_given(needed), " elements"}));
   }
-  void check_reach(std::string_view operation, rows_of block) const {
+  void check_reach(called operation, rows_of block) const {
     PGAS_EXPECTS(light, fits(block.first, block.reach(), size_),
-                 part::state().refuse_rows(operation, rank(), block));
+                 part::state().refuse_rows(operation.operation(), operation.by(), rank(), block));
   }
-  void check_rows(std::string_view operation, rows_of block, std::size_t private_pitch) const {
+  void check_rows(called operation, rows_of block, std::size_t private_pitch) const {
     PGAS_EXPECTS(light, block.rows < 2 || (block.pitch >= block.cols && private_pitch >= block.cols),
-                 throw_error(errc::invalid_argument, part::state().job_rank(), operation,
-                             "rows overlap: a pitch is less than the length of a row"));
+                 throw_error_at(errc::invalid_argument, part::state().job_rank(), operation,
+                                {"rows overlap: a pitch is less than the length of a row"}));
   }
   /// Any number of empty rows is no row: no copy walks over them.
   static row_shape shape_of(rows_of block) noexcept {
@@ -114,9 +114,9 @@ class checked_part : protected target_part<State, Hints, Where> {
   template <class, hints, part_is>
   friend class checked_part;
 
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_overlap(std::string_view operation, std::size_t first,
-                                                             std::size_t count) const {
-    throw_overlap(part::state().job_rank(), operation, rank(), first, count);
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_overlap(char const* operation, caller by,
+                                                             std::size_t first, std::size_t count) const {
+    throw_overlap(part::state().job_rank(), {operation, by}, rank(), first, count);
   }
 
   std::size_t size_;

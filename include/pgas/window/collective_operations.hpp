@@ -38,8 +38,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
 
   /// Every rank's elements become the root's. Collective. MPI_Bcast.
   template <detail::filled_by_broadcast Values, class Algorithm = collectives::automatic>
-  result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {}) const {
-    check_root(root, "broadcast");
+  result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {},
+                        detail::caller by = detail::here()) const {
+    check_root(root, {"broadcast", by});
     bytes_out const data = detail::out_bytes(values);
     auto const go = [&](auto chosen) {
       return carry_out<fixed<Values>>("broadcast", chosen, data.size(),
@@ -54,8 +55,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
             class Algorithm = collectives::automatic>
   result_type reduce(Values const& mine, Result&& result, rank_t root = 0, Op op = {},
-                     Algorithm algorithm = {}) const {
-    check_root(root, "reduce");
+                     Algorithm algorithm = {}, detail::caller by = detail::here()) const {
+    check_root(root, {"reduce", by});
     bytes_in const in = detail::in_bytes(mine);
     bytes_out const out = detail::out_bytes(result);
     if (root == rank()) check_sizes(in.size(), out.size(), "reduce");
@@ -68,7 +69,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
                                       {.root = root, .folds = folds<Values, Op>});
     };
     return choose_fold<element<Values>, Op>(algorithm, go,
-                                            [&](auto by) { return by.reduce(shape(in.size()), go); });
+                                            [&](auto with) { return with.reduce(shape(in.size()), go); });
   }
 
   /// Every rank gets op over all ranks' elements, place by place. Collective. MPI_Allreduce.
@@ -109,8 +110,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// The root gets all ranks' elements, in rank order; `all` of other ranks may be empty. Collective.
   /// MPI_Gather.
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
-  result_type gather(Values const& mine, All&& all, rank_t root = 0, Algorithm algorithm = {}) const {
-    check_root(root, "gather");
+  result_type gather(Values const& mine, All&& all, rank_t root = 0, Algorithm algorithm = {},
+                     detail::caller by = detail::here()) const {
+    check_root(root, {"gather", by});
     if (root == rank())
       check_sizes(detail::in_bytes(mine).size() * ranks(), detail::out_bytes(all).size(), "gather");
     return gather_blocks(mine, all, detail::block_sizes(detail::in_bytes(mine).size()), true, root,
@@ -119,8 +121,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// The same with counts[r] elements of rank r, which the root names. MPI_Gatherv.
   template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, std::span<std::size_t const> counts, rank_t root = 0,
-                     Algorithm algorithm = {}) const {
-    check_root(root, "gather");
+                     Algorithm algorithm = {}, detail::caller by = detail::here()) const {
+    check_root(root, {"gather", by});
     detail::block_sizes sizes;
     if (root == rank()) {
       sizes = sizes_of(counts, sizeof(element<All>), "gather");
@@ -148,8 +150,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
 
   /// Rank r gets block r of the root's elements; `all` of other ranks may be empty. Collective. MPI_Scatter.
   template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
-  result_type scatter(All const& all, Result&& mine, rank_t root = 0, Algorithm algorithm = {}) const {
-    check_root(root, "scatter");
+  result_type scatter(All const& all, Result&& mine, rank_t root = 0, Algorithm algorithm = {},
+                      detail::caller by = detail::here()) const {
+    check_root(root, {"scatter", by});
     if (root == rank())
       check_sizes(detail::out_bytes(mine).size() * ranks(), detail::in_bytes(all).size(), "scatter");
     return scatter_blocks(all, mine, detail::block_sizes(detail::out_bytes(mine).size()), true, root,
@@ -158,8 +161,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// The same with counts[r] elements for rank r, which the root names. MPI_Scatterv.
   template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
   result_type scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, rank_t root = 0,
-                      Algorithm algorithm = {}) const {
-    check_root(root, "scatter");
+                      Algorithm algorithm = {}, detail::caller by = detail::here()) const {
+    check_root(root, {"scatter", by});
     detail::block_sizes sizes;
     if (root == rank()) {
       sizes = sizes_of(counts, sizeof(element<All>), "scatter");
@@ -235,7 +238,6 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
   // Operations with the sizes of all blocks.
-
   template <class Values, class Result, class Op, class Algorithm>
   result_type scan_elements(Values const& mine, Result& result, Op op, Algorithm algorithm, bool is_exclusive,
                             detail::collective_name operation) const {
@@ -338,7 +340,6 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 
   // Parts that they share.
-
   /// Elements that must be aligned better than a slot's room are in memory.
   template <class T>
   static constexpr std::size_t folded_bytes(std::size_t bytes) noexcept {

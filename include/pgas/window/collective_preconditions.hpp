@@ -42,7 +42,7 @@ class collective_preconditions {
   [[noreturn, gnu::cold]] void refuse(std::string_view operation, std::string const& sentence) const {
     throw_error(errc::invalid_argument, self().state()->backend.world_rank(rank()), operation, {sentence});
   }
-  void check_root(rank_t root, std::string_view operation) const {
+  void check_root(rank_t root, called operation) const {
     PGAS_EXPECTS(light, root >= 0 && root < size(),
                  throw_bad_rank(self().state()->backend.world_rank(rank()), operation, root, size()));
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pgas/vocabulary/error.hpp>
-#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -16,12 +15,12 @@ enum class epoch_phase : unsigned char {
 /// Refuses a member of an epoch that is not open. Out of line and cold, so that a check costs a compare and a
 /// branch.
 template <class State>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, std::string_view operation,
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, char const* operation, caller by,
                                                          epoch_phase phase) {
-  throw_error(errc::wrong_order, state.job_rank(), operation,
-              phase == epoch_phase::moved
-                  ? "the epoch has been moved to another object; call that object's member"
-                  : "the epoch is closed already; open another one");
+  throw_error_at(
+      errc::wrong_order, state.job_rank(), {operation, by},
+      {phase == epoch_phase::moved ? "the epoch has been moved to another object; call that object's member"
+                                   : "the epoch is closed already; open another one"});
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

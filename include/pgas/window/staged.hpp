@@ -198,9 +198,10 @@ class staged {
 /// copies.
 template <class Window, hints Mode>
 [[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count,
-                                                    hint<Mode>) {
-  PGAS_EXPECTS(light, detail::fits(first, count, w.size()),
-               detail::throw_out_of_range(w.state().job_rank(), "stage", w.rank(), first, count, w.size()));
+                                                    hint<Mode>, detail::caller by = detail::here()) {
+  PGAS_EXPECTS(
+      light, detail::fits(first, count, w.size()),
+      detail::throw_out_of_range(w.state().job_rank(), {"stage", by}, w.rank(), first, count, w.size()));
   return detail::staged<Mode, Window>(w, first, count);
 }
 template <class Window, hints Mode>

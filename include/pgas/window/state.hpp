@@ -125,34 +125,35 @@ struct window_state : use_count {
   /// The number of elements of a rank's part.
   [[nodiscard]] std::size_t part_size(rank_t target) const { return segment.part_bytes(target) / sizeof(T); }
 
-  void check_rank(rank_t target, std::string_view operation) const {
+  void check_rank(rank_t target, called operation) const {
     // One compare: as unsigned numbers, negative ranks are larger than any other.
     PGAS_EXPECTS(light, static_cast<std::uint32_t>(target) < static_cast<std::uint32_t>(ranks()),
-                 refuse_rank(target, operation));
+                 refuse_rank(target, operation.operation(), operation.by()));
   }
   // Out of line, so that a check stays short, and a loop keeps the operands of the check in registers.
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, std::string_view operation) const {
-    throw_bad_rank(job_rank(), operation, target, ranks());
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, char const* operation,
+                                                          caller by) const {
+    throw_bad_rank(job_rank(), {operation, by}, target, ranks());
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_elements(std::string_view operation, rank_t target,
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_elements(char const* operation, caller by, rank_t target,
                                                               std::size_t first, std::size_t count) const {
-    throw_out_of_range(job_rank(), operation, target, first, count, part_size(target));
+    throw_out_of_range(job_rank(), {operation, by}, target, first, count, part_size(target));
   }
 
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rows(std::string_view operation, rank_t target,
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_rows(char const* operation, caller by, rank_t target,
                                                           rows_of const& block) const {
     if (is_negative(block.pitch)) {
-      throw_error(errc::out_of_range, job_rank(), operation,
-                  {"a pitch or stride of ", as_given(block.pitch),
-                   " elements descends; begin with the lowest row or element, and give a distance of 1 or "
-                   "more"});
+      throw_error_at(errc::out_of_range, job_rank(), {operation, by},
+                     {"a pitch or stride of ", as_given(block.pitch),
+                      " elements descends; begin with the lowest row or element, and give a distance of 1 or "
+                      "more"});
     }
     if (is_negative(block.rows) || is_negative(block.cols)) {
-      throw_error(errc::out_of_range, job_rank(), operation,
-                  {"a block of ", as_given(block.rows), " rows of ", as_given(block.cols),
-                   " elements; a number of rows or elements is not negative"});
+      throw_error_at(errc::out_of_range, job_rank(), {operation, by},
+                     {"a block of ", as_given(block.rows), " rows of ", as_given(block.cols),
+                      " elements; a number of rows or elements is not negative"});
     }
-    refuse_elements(operation, target, block.first, block.reach());
+    refuse_elements(operation, by, target, block.first, block.reach());
   }
 
   /// The window has gone. Locks that are open do not count their uses: the last of them lets go again.

@@ -25,8 +25,8 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   /// Combines `value` into element i: element = op(element, value), in one indivisible step. It has happened
   /// by the next flush or the epoch's end, and on shared memory at return. MPI_Accumulate.
   template <operation_argument Op = op::sum>
-  void accumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    combine_checked("accumulate", i, value, op);
+  void accumulate(std::size_t i, value_type const& value, Op op = {}, caller by = here()) const {
+    combine_checked({"accumulate", by}, i, value, op);
   }
   /// Combines each value into its element; each element in one indivisible step, not all of them in one. All
   /// have happened by the next flush, and `values` may be reused at return.
@@ -37,102 +37,108 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   /// `local()` meanwhile loses updates, even by std::atomic_ref; `scc` reports that race. The owner instead
   /// accumulates to its own rank. Atomic operations would take 3 to 50 times as long as the vector loop.
   template <operation_argument Op = op::sum>
-  void accumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
-    modify_all_checked("accumulate", first, values, nullptr, op);
+  void accumulate(std::size_t first, std::span<value_type const> values, Op op = {},
+                  caller by = here()) const {
+    modify_all_checked({"accumulate", by}, first, values, nullptr, op);
   }
   /// Like accumulate, and returns the element's value before. MPI_Get_accumulate.
   template <operation_argument Op = op::sum>
-  [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    return modify_checked("get_accumulate", i, value, op);
+  [[nodiscard]] value_type get_accumulate(std::size_t i, value_type const& value, Op op = {},
+                                          caller by = here()) const {
+    return modify_checked({"get_accumulate", by}, i, value, op);
   }
   /// Like accumulate; at return `before` holds the elements' values before. Throws errc::invalid_argument if
   /// `values` and `before` overlap, which MPI-3 forbids, too. MPI_Get_accumulate.
   template <operation_argument Op = op::sum>
   void get_accumulate(std::size_t first, std::span<value_type const> values, std::span<value_type> before,
-                      Op op = {}) const {
-    check_before("get_accumulate", values, before);
-    modify_all_checked("get_accumulate", first, values, before.data(), op);
+                      Op op = {}, caller by = here()) const {
+    check_before({"get_accumulate", by}, values, before);
+    modify_all_checked({"get_accumulate", by}, first, values, before.data(), op);
   }
 
   /// Combines values that lie without gaps into a block of rows, or into strided elements; otherwise like
   /// accumulate of many. Costs an accumulate for each row. MPI_Accumulate with vector types.
   template <operation_argument Op = op::sum>
-  void accumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
-    check_count("accumulate", values.size(), at.size());
-    modify_rows_checked("accumulate", at, values, nullptr, op);
+  void accumulate(rows_of at, std::span<value_type const> values, Op op = {}, caller by = here()) const {
+    check_count({"accumulate", by}, values.size(), at.size());
+    modify_rows_checked({"accumulate", by}, at, values, nullptr, op);
   }
   /// Like accumulate of rows; at return `before` holds the elements' values before. MPI_Get_accumulate with
   /// vector types.
   template <operation_argument Op = op::sum>
   void get_accumulate(rows_of at, std::span<value_type const> values, std::span<value_type> before,
-                      Op op = {}) const {
-    check_count("get_accumulate", values.size(), at.size());
-    check_before("get_accumulate", values, before);
-    modify_rows_checked("get_accumulate", at, values, before.data(), op);
+                      Op op = {}, caller by = here()) const {
+    check_count({"get_accumulate", by}, values.size(), at.size());
+    check_before({"get_accumulate", by}, values, before);
+    modify_rows_checked({"get_accumulate", by}, at, values, before.data(), op);
   }
 
   /// Like accumulate, and returns a request for programs that collect requests. It is done at return, and
   /// `values` may be reused. MPI_Raccumulate.
   template <operation_argument Op = op::sum>
-  [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {}) const {
-    combine_checked("raccumulate", i, value, op);
+  [[nodiscard]] done raccumulate(std::size_t i, value_type const& value, Op op = {},
+                                 caller by = here()) const {
+    combine_checked({"raccumulate", by}, i, value, op);
     return {};
   }
   template <operation_argument Op = op::sum>
-  [[nodiscard]] done raccumulate(std::size_t first, std::span<value_type const> values, Op op = {}) const {
-    modify_all_checked("raccumulate", first, values, nullptr, op);
+  [[nodiscard]] done raccumulate(std::size_t first, std::span<value_type const> values, Op op = {},
+                                 caller by = here()) const {
+    modify_all_checked({"raccumulate", by}, first, values, nullptr, op);
     return {};
   }
   /// Like get_accumulate, and returns a request. It is done at return: `values` may be reused, and `before`
   /// may be read. MPI_Rget_accumulate.
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(std::size_t first, std::span<value_type const> values,
-                                     std::span<value_type> before, Op op = {}) const {
-    check_before("rget_accumulate", values, before);
-    modify_all_checked("rget_accumulate", first, values, before.data(), op);
+                                     std::span<value_type> before, Op op = {}, caller by = here()) const {
+    check_before({"rget_accumulate", by}, values, before);
+    modify_all_checked({"rget_accumulate", by}, first, values, before.data(), op);
     return {};
   }
   template <operation_argument Op = op::sum>
-  [[nodiscard]] done rget_accumulate(std::size_t i, value_type const& value, value_type& before,
-                                     Op op = {}) const {
-    before = modify_checked("rget_accumulate", i, value, op);
+  [[nodiscard]] done rget_accumulate(std::size_t i, value_type const& value, value_type& before, Op op = {},
+                                     caller by = here()) const {
+    before = modify_checked({"rget_accumulate", by}, i, value, op);
     return {};
   }
   template <operation_argument Op = op::sum>
-  [[nodiscard]] done raccumulate(rows_of at, std::span<value_type const> values, Op op = {}) const {
-    check_count("raccumulate", values.size(), at.size());
-    modify_rows_checked("raccumulate", at, values, nullptr, op);
+  [[nodiscard]] done raccumulate(rows_of at, std::span<value_type const> values, Op op = {},
+                                 caller by = here()) const {
+    check_count({"raccumulate", by}, values.size(), at.size());
+    modify_rows_checked({"raccumulate", by}, at, values, nullptr, op);
     return {};
   }
   template <operation_argument Op = op::sum>
   [[nodiscard]] done rget_accumulate(rows_of at, std::span<value_type const> values,
-                                     std::span<value_type> before, Op op = {}) const {
-    check_count("rget_accumulate", values.size(), at.size());
-    check_before("rget_accumulate", values, before);
-    modify_rows_checked("rget_accumulate", at, values, before.data(), op);
+                                     std::span<value_type> before, Op op = {}, caller by = here()) const {
+    check_count({"rget_accumulate", by}, values.size(), at.size());
+    check_before({"rget_accumulate", by}, values, before);
+    modify_rows_checked({"rget_accumulate", by}, at, values, before.data(), op);
     return {};
   }
 
   /// Adds to element i and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
-  [[nodiscard]] value_type fetch_add(std::size_t i, value_type const& value) const
+  [[nodiscard]] value_type fetch_add(std::size_t i, value_type const& value, caller by = here()) const
     requires operation_on<op::sum, value_type>
   {
-    return modify_checked("fetch_add", i, value, op::sum{});
+    return modify_checked({"fetch_add", by}, i, value, op::sum{});
   }
   /// Replaces element i and returns its value before. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
-  [[nodiscard]] value_type exchange(std::size_t i, value_type const& value) const {
-    return modify_checked("exchange", i, value, op::replace{});
+  [[nodiscard]] value_type exchange(std::size_t i, value_type const& value, caller by = here()) const {
+    return modify_checked({"exchange", by}, i, value, op::replace{});
   }
   /// Replaces element i by `desired` and returns true if it has the bytes of `expected`; else copies it to
   /// `expected` and returns false. Does not compile for a type with padding: see has_no_padding. Zero and
   /// negative zero differ in their bytes. MPI_Compare_and_swap, shmem_atomic_compare_swap.
-  [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired) const {
+  [[nodiscard]] bool compare_exchange(std::size_t i, value_type& expected, value_type const& desired,
+                                      caller by = here()) const {
     static_assert(has_no_padding<value_type>,
                   "compare_exchange: it compares bytes, and equal values of this type may differ in padding "
                   "bytes; take double for long double, fill a struct's padding by members of its own, or, if "
                   "the struct has none, specialize pgas::has_no_padding for it");
     check_writes();
-    check_element("compare_exchange", i);
+    check_element({"compare_exchange", by}, i);
     [[maybe_unused]] auto const span = modifies("compare_exchange", 1);
     value_type const found = atomically().exchange_if_equal(i, expected, desired);
     bool const replaced = operations::same_bytes(found, expected);
@@ -141,16 +147,16 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   }
   /// Returns element i, indivisibly against the atomic operations above and with acquire order: a loop may
   /// wait for a value. shmem_atomic_fetch.
-  [[nodiscard]] value_type atomic_load(std::size_t i) const {
+  [[nodiscard]] value_type atomic_load(std::size_t i, caller by = here()) const {
     check_reads();
-    check_element("atomic_load", i);
+    check_element({"atomic_load", by}, i);
     [[maybe_unused]] auto const span = modifies("atomic_load", 1);
     return atomically().read(i);
   }
   /// Replaces element i, indivisibly, with release order. shmem_atomic_set.
-  void atomic_store(std::size_t i, value_type const& value) const {
+  void atomic_store(std::size_t i, value_type const& value, caller by = here()) const {
     check_writes();
-    check_element("atomic_store", i);
+    check_element({"atomic_store", by}, i);
     [[maybe_unused]] auto const span = modifies("atomic_store", 1);
     atomically().write(i, value);
   }
@@ -178,7 +184,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
                       count * sizeof(value_type));
   }
   template <class Op>
-  value_type modify_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+  value_type modify_checked(called operation, std::size_t i, value_type const& value, Op op) const {
     refuse_operation<Op, value_type>();
     check_writes();
     check_element(operation, i);
@@ -186,7 +192,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     return atomically().modify(i, value, op);
   }
   template <class Op>
-  void combine_checked(std::string_view operation, std::size_t i, value_type const& value, Op op) const {
+  void combine_checked(called operation, std::size_t i, value_type const& value, Op op) const {
     refuse_operation<Op, value_type>();
     check_writes();
     check_element(operation, i);
@@ -194,7 +200,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     atomically().combine(i, value, op);
   }
   template <class Op>
-  void modify_all_checked(std::string_view operation, std::size_t first, std::span<value_type const> values,
+  void modify_all_checked(called operation, std::size_t first, std::span<value_type const> values,
                           value_type* before, Op op) const {
     refuse_operation<Op, value_type>();
     check_writes();
@@ -204,7 +210,7 @@ class target_atomics : public target_transfers<State, Hints, Where> {
     modify_all(operation, first, values, before, op);
   }
   template <class Op>
-  void modify_rows_checked(std::string_view operation, rows_of at, std::span<value_type const> values,
+  void modify_rows_checked(called operation, rows_of at, std::span<value_type const> values,
                            value_type* before, Op op) const {
     refuse_operation<Op, value_type>();
     check_writes();

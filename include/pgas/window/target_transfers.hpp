@@ -31,9 +31,9 @@ class target_transfers : public checked_part<State, Hints, Where>,
 
   /// Puts one element. `value` may be reused at return. Costs a store on shared memory, else a message.
   /// MPI_Put, shmem_p.
-  void put(std::size_t i, value_type const& value) const {
+  void put(std::size_t i, value_type const& value, caller by = here()) const {
     check_writes();
-    check_element("put", i);
+    check_element({"put", by}, i);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     part::put(i, value);
   }
@@ -41,10 +41,10 @@ class target_transfers : public checked_part<State, Hints, Where>,
   /// Puts values.size() elements from private memory at `first`. The source may be reused after flush_local
   /// or close. Costs a copy on shared memory, past the caches if it is long and to a new place, else a
   /// message. MPI_Put, shmem_put.
-  void put(std::size_t first, std::span<value_type const> values) const {
+  void put(std::size_t first, std::span<value_type const> values, caller by = here()) const {
     check_writes();
-    check_elements("put", first, values.size());
-    check_apart("put", first, values.data(), values.size());
+    check_elements({"put", by}, first, values.size());
+    check_apart({"put", by}, first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put(first, values);
   }
@@ -54,11 +54,11 @@ class target_transfers : public checked_part<State, Hints, Where>,
   ///
   /// A template, so that `put(i, {a, b})` is one element of two members.
   template <std::same_as<own_part> Piece>
-  void put(std::size_t first, Piece from) const {
+  void put(std::size_t first, Piece from, caller by = here()) const {
     check_writes();
-    check_elements("put", first, from.count);
-    check_own("put", from);
-    check_apart("put", first, from);
+    check_elements({"put", by}, first, from.count);
+    check_own({"put", by}, from);
+    check_apart({"put", by}, first, from);
     with_own_copy(from, [&](std::span<value_type const> values) {
       [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
       part::put(first, values);
@@ -67,11 +67,11 @@ class target_transfers : public checked_part<State, Hints, Where>,
 
   /// Puts rows of private memory, `from_pitch` elements apart, into a block of rows. The source may be reused
   /// after flush_local or close. MPI_Put with vector types.
-  void put(rows_of at, value_type const* from, std::size_t from_pitch) const {
+  void put(rows_of at, value_type const* from, std::size_t from_pitch, caller by = here()) const {
     check_writes();
-    check_reach("put", at);
-    check_rows("put", at, from_pitch);
-    check_apart("put", at, from, from_pitch);
+    check_reach({"put", by}, at);
+    check_rows({"put", by}, at, from_pitch);
+    check_apart({"put", by}, at, from, from_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put);
     part::put_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
@@ -79,26 +79,26 @@ class target_transfers : public checked_part<State, Hints, Where>,
   }
   /// Puts values that lie without gaps into a block of rows, or into strided elements. The source may be
   /// reused after flush_local or close. shmem_iput.
-  void put(rows_of at, std::span<value_type const> values) const {
-    check_count("put", values.size(), at.size());
-    put(at, values.data(), at.cols);
+  void put(rows_of at, std::span<value_type const> values, caller by = here()) const {
+    check_count({"put", by}, values.size(), at.size());
+    put(at, values.data(), at.cols, by);
   }
 
   /// Returns one element; blocks until it has arrived. A loop that waits for a value is a race: see
   /// atomic_load. MPI_Get, shmem_g.
-  [[nodiscard]] value_type get(std::size_t i) const {
+  [[nodiscard]] value_type get(std::size_t i, caller by = here()) const {
     check_reads();
-    check_element("get", i);
+    check_element({"get", by}, i);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::get(i);
   }
 
   /// Gets values.size() elements from `first` on into private memory. The destination may be read after
   /// flush_local or close. MPI_Get, shmem_get.
-  void get(std::size_t first, std::span<value_type> values) const {
+  void get(std::size_t first, std::span<value_type> values, caller by = here()) const {
     check_reads();
-    check_elements("get", first, values.size());
-    check_apart("get", first, values.data(), values.size());
+    check_elements({"get", by}, first, values.size());
+    check_apart({"get", by}, first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get(first, values);
   }
@@ -106,21 +106,21 @@ class target_transfers : public checked_part<State, Hints, Where>,
   /// Gets into a piece of this rank's own part, as if this rank stored it. The piece may be read after
   /// flush_local or close.
   template <std::same_as<own_part> Piece>
-  void get(std::size_t first, Piece into) const {
+  void get(std::size_t first, Piece into, caller by = here()) const {
     check_reads();
-    check_elements("get", first, into.count);
-    check_own("get", into);
-    check_apart("get", first, into);
+    check_elements({"get", by}, first, into.count);
+    check_own({"get", by}, into);
+    check_apart({"get", by}, first, into);
     get_into_own(first, into);
   }
 
   /// Gets a block of rows into private rows, `into_pitch` elements apart. The destination may be read after
   /// flush_local or close.
-  void get(rows_of at, value_type* into, std::size_t into_pitch) const {
+  void get(rows_of at, value_type* into, std::size_t into_pitch, caller by = here()) const {
     check_reads();
-    check_reach("get", at);
-    check_rows("get", at, into_pitch);
-    check_apart("get", at, into, into_pitch);
+    check_reach({"get", by}, at);
+    check_rows({"get", by}, at, into_pitch);
+    check_apart({"get", by}, at, into, into_pitch);
     if (at.size() == 0) return;
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get);
     part::get_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
@@ -128,25 +128,25 @@ class target_transfers : public checked_part<State, Hints, Where>,
   }
   /// Gets a block of rows, or strided elements, into values that lie without gaps. The destination may be
   /// read after flush_local or close. shmem_iget.
-  void get(rows_of at, std::span<value_type> values) const {
-    check_count("get", values.size(), at.size());
-    get(at, values.data(), at.cols);
+  void get(rows_of at, std::span<value_type> values, caller by = here()) const {
+    check_count({"get", by}, values.size(), at.size());
+    get(at, values.data(), at.cols, by);
   }
 
   /// Starts a put of anything that `put` takes, and returns its request. The source may be reused once the
   /// request is done; the elements have arrived after flush or close. The request of one element is done at
   /// return, and so is that of a put to memory with private copies. MPI_Rput.
-  [[nodiscard]] done rput(std::size_t i, value_type const& value) const {
+  [[nodiscard]] done rput(std::size_t i, value_type const& value, caller by = here()) const {
     check_writes();
-    check_element("rput", i);
+    check_element({"rput", by}, i);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     part::put(i, value);
     return {};
   }
-  [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values) const {
+  [[nodiscard]] auto rput(std::size_t first, std::span<value_type const> values, caller by = here()) const {
     check_writes();
-    check_elements("rput", first, values.size());
-    check_apart("rput", first, values.data(), values.size());
+    check_elements({"rput", by}, first, values.size());
+    check_apart({"rput", by}, first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     if constexpr (cache_controlled<segment_type>) {
       part::put(first, values);
@@ -156,44 +156,45 @@ class target_transfers : public checked_part<State, Hints, Where>,
     }
   }
   template <std::same_as<own_part> Piece>
-  [[nodiscard]] done rput(std::size_t first, Piece from) const {
+  [[nodiscard]] done rput(std::size_t first, Piece from, caller by = here()) const {
     check_writes();
-    check_elements("rput", first, from.count);
-    check_own("rput", from);
-    check_apart("rput", first, from);
+    check_elements({"rput", by}, first, from.count);
+    check_own({"rput", by}, from);
+    check_apart({"rput", by}, first, from);
     with_own_copy(from, [&](std::span<value_type const> values) {
       [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
       part::put(first, values);
     });
     return {};
   }
-  [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch) const {
+  [[nodiscard]] auto rput(rows_of at, value_type const* from, std::size_t from_pitch,
+                          caller by = here()) const {
     check_writes();
-    check_reach("rput", at);
-    check_rows("rput", at, from_pitch);
-    check_apart("rput", at, from, from_pitch);
+    check_reach({"rput", by}, at);
+    check_rows({"rput", by}, at, from_pitch);
+    check_apart({"rput", by}, at, from, from_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::put_copied);
     return part::rput_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte const*>(from),
                            from_pitch * sizeof(value_type), shape_of(at));
   }
-  [[nodiscard]] auto rput(rows_of at, std::span<value_type const> values) const {
-    check_count("rput", values.size(), at.size());
-    return rput(at, values.data(), at.cols);
+  [[nodiscard]] auto rput(rows_of at, std::span<value_type const> values, caller by = here()) const {
+    check_count({"rput", by}, values.size(), at.size());
+    return rput(at, values.data(), at.cols, by);
   }
   /// Starts a get of anything that `get` takes, and returns its request. The destination may be read once the
   /// request is done. The request of one element is done at return, and so is that of a get from memory with
   /// private copies. MPI_Rget.
-  [[nodiscard]] done rget(std::size_t i, value_type& into) const {
+  [[nodiscard]] done rget(std::size_t i, value_type& into, caller by = here()) const {
     check_reads();
-    check_element("rget", i);
+    check_element({"rget", by}, i);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     into = part::get(i);
     return {};
   }
-  [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values) const {
+  [[nodiscard]] auto rget(std::size_t first, std::span<value_type> values, caller by = here()) const {
     check_reads();
-    check_elements("rget", first, values.size());
-    check_apart("rget", first, values.data(), values.size());
+    check_elements({"rget", by}, first, values.size());
+    check_apart({"rget", by}, first, values.data(), values.size());
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     if constexpr (cache_controlled<segment_type>) {
       part::get(first, values);
@@ -205,27 +206,27 @@ class target_transfers : public checked_part<State, Hints, Where>,
     }
   }
   template <std::same_as<own_part> Piece>
-  [[nodiscard]] done rget(std::size_t first, Piece into) const {
+  [[nodiscard]] done rget(std::size_t first, Piece into, caller by = here()) const {
     check_reads();
-    check_elements("rget", first, into.count);
-    check_own("rget", into);
-    check_apart("rget", first, into);
+    check_elements({"rget", by}, first, into.count);
+    check_own({"rget", by}, into);
+    check_apart({"rget", by}, first, into);
     get_into_own(first, into);
     segment().flush_local(this->rank());
     return {};
   }
-  [[nodiscard]] auto rget(rows_of at, value_type* into, std::size_t into_pitch) const {
+  [[nodiscard]] auto rget(rows_of at, value_type* into, std::size_t into_pitch, caller by = here()) const {
     check_reads();
-    check_reach("rget", at);
-    check_rows("rget", at, into_pitch);
-    check_apart("rget", at, into, into_pitch);
+    check_reach({"rget", by}, at);
+    check_rows({"rget", by}, at, into_pitch);
+    check_apart({"rget", by}, at, into, into_pitch);
     [[maybe_unused]] auto const as = access_as(segment(), access_kind::get_waited);
     return part::rget_rows(at.first, at.pitch * sizeof(value_type), reinterpret_cast<std::byte*>(into),
                            into_pitch * sizeof(value_type), shape_of(at));
   }
-  [[nodiscard]] auto rget(rows_of at, std::span<value_type> values) const {
-    check_count("rget", values.size(), at.size());
-    return rget(at, values.data(), at.cols);
+  [[nodiscard]] auto rget(rows_of at, std::span<value_type> values, caller by = here()) const {
+    check_count({"rget", by}, values.size(), at.size());
+    return rget(at, values.data(), at.cols, by);
   }
 
  protected:

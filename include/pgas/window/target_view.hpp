@@ -74,20 +74,22 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
   ///
   /// An indivisible step waits for its line, and few of them are under way at a time. Costs one instruction
   /// if the part is near, and nothing if it is far.
-  void prefetch(std::size_t i) const {
-    this->check_element("prefetch", i);
+  void prefetch(std::size_t i, detail::caller by = detail::here()) const {
+    this->check_element({"prefetch", by}, i);
     if constexpr (Where != part_is::far) {
       if (this->is_near()) detail::prefetch_to_write(this->elements() + i);
     }
   }
 
   /// A reference to element i. Its load and store are spelled out, since each may be a message.
-  [[nodiscard]] global_ref<State, Hints, Where> ref(std::size_t i) const {
-    this->check_element("ref", i);
+  [[nodiscard]] global_ref<State, Hints, Where> ref(std::size_t i, detail::caller by = detail::here()) const {
+    this->check_element({"ref", by}, i);
     return global_ref<State, Hints, Where>(for_one_access(), i);
   }
   /// The same as ref(i).
-  [[nodiscard]] global_ref<State, Hints, Where> operator[](std::size_t i) const { return ref(i); }
+  [[nodiscard]] global_ref<State, Hints, Where> operator[](detail::with_caller<std::size_t> i) const {
+    return ref(i, i.by());
+  }
 
   /// Returns when every put of this rank to this part has arrived. Later gets see the elements that are there
   /// at return. MPI_Win_flush.

@@ -255,7 +255,7 @@ class scc_control {
                   .number = i < slots ? i : i - slots,
                   .scope = chip_->oracle()->scope_of(ranks_.to_world(rank()))});
   }
-  void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
+  void check(called operation, rank_t owner, std::size_t i, std::size_t count) const {
     check_word(ranks_.to_world(rank()), operation, owner, size(), i, count, label_);
   }
 

@@ -151,7 +151,7 @@ class simulated_control {
     rank_t const there = ranks_.to_world(owner);
     return {*machine_, self(), there, home_->at(owner, i)};
   }
-  void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
+  void check(called operation, rank_t owner, std::size_t i, std::size_t count) const {
     check_word(self(), operation, owner, size(), i, count, label_);
   }
   template <class Predicate>

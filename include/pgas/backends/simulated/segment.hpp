@@ -111,14 +111,14 @@ class simulated_segment {
   [[nodiscard]] std::byte* part(rank_t r) const noexcept {
     return home_->memory.data() + home_->first[static_cast<std::size_t>(r)];
   }
-  [[nodiscard]] std::byte* place(location at, std::size_t bytes, std::string_view operation) const {
+  [[nodiscard]] std::byte* place(location at, std::size_t bytes, called operation) const {
     std::size_t const all = part_bytes(at.rank);
     if (!fits(at.offset, bytes, all)) [[unlikely]]
       throw_out_of_range(self(), operation, at.rank, at.offset, bytes, all);
     return part(at.rank) + at.offset;
   }
   template <class T, class Change>
-  T update(location at, std::string_view operation, Change const& change) {
+  T update(location at, called operation, Change const& change) {
     std::byte* const place = this->place(at, sizeof(T), operation);
     T old{};
     machine_->modify(self(), ranks_.to_world(at.rank), nullptr, [&] {

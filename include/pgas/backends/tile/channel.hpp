@@ -39,8 +39,8 @@ class tile_channel {
   /// The words for which a queue has room. All senders share them.
   [[nodiscard]] std::size_t queue_words() const noexcept { return end_->of->how().queue_words; }
 
-  void send(rank_t to, std::size_t queue, std::span<word const> message) {
-    end_->check(to, queue, message, "send");
+  void send(rank_t to, std::size_t queue, std::span<word const> message, caller by = here()) {
+    end_->check(to, queue, message, {"send", by});
     end_->of->begin(end_->self);
     end_->pay_send(message.size());
     end_->send(to, queue, message, "send");
@@ -156,14 +156,13 @@ class tile_channel {
       of->of_job().as(self).check(operation);
     }
 
-    void check_queue(std::size_t queue, std::string_view operation) const {
+    void check_queue(std::size_t queue, called operation) const {
       if (queue >= queues) {
         throw error(errc::out_of_range, self, operation,
                     text_of({"queue ", index_text(queue), " does not exist, a rank has ", queues}));
       }
     }
-    void check(rank_t to, std::size_t queue, std::span<word const> message,
-               std::string_view operation) const {
+    void check(rank_t to, std::size_t queue, std::span<word const> message, called operation) const {
       if (to < 0 || to >= ranks.size()) throw_bad_rank(self, operation, to, ranks.size());
       check_queue(queue, operation);
       std::size_t const most = std::min(most_words, of->how().queue_words);
@@ -173,7 +172,7 @@ class tile_channel {
             text_of({"a message of ", message.size(), " words cannot be sent; send 1 to ", most, " words"}));
       }
     }
-    void check_receive(std::size_t queue, std::string_view operation) const {
+    void check_receive(std::size_t queue, called operation) const {
       check_queue(queue, operation);
       if (of->handles(self)) {
         throw error(errc::wrong_order, self, operation,

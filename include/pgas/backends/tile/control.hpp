@@ -133,7 +133,7 @@ class tile_control {
   [[nodiscard]] word_at at(rank_t owner, std::size_t i) const noexcept {
     return {*machine_, self(), ranks_.to_world(owner), home_->at(owner, i)};
   }
-  void check(std::string_view operation, rank_t owner, std::size_t i, std::size_t count) const {
+  void check(called operation, rank_t owner, std::size_t i, std::size_t count) const {
     check_word(self(), operation, owner, size(), i, count, label_);
   }
 

@@ -64,12 +64,13 @@ class mailed_channel {
   [[nodiscard]] rank_t rank() const { return state_->backend.rank(); }
   [[nodiscard]] rank_t size() const { return state_->backend.size(); }
 
-  void send(rank_t to, std::size_t queue, std::span<word const> message) {
-    state_->check_message(to, queue, message, "send");
+  void send(rank_t to, std::size_t queue, std::span<word const> message, caller by = here()) {
+    state_->check_message(to, queue, message, {"send", by});
     state_->send(to, queue, message, "send");
   }
-  void multicast(std::span<rank_t const> to, std::size_t queue, std::span<word const> message) {
-    for (rank_t const each : to) state_->check_message(each, queue, message, "multicast");
+  void multicast(std::span<rank_t const> to, std::size_t queue, std::span<word const> message,
+                 caller by = here()) {
+    for (rank_t const each : to) state_->check_message(each, queue, message, {"multicast", by});
     for (rank_t const each : to) state_->send(each, queue, message, "multicast");
   }
 
@@ -143,14 +144,13 @@ class mailed_channel {
     // Checks
 
     [[nodiscard]] rank_t world_rank() const { return backend.world_rank(backend.rank()); }
-    void check_queue(std::size_t queue, std::string_view operation) const {
+    void check_queue(std::size_t queue, called operation) const {
       if (queue >= queues) {
         throw error(errc::out_of_range, world_rank(), operation,
                     text_of({"queue ", index_text(queue), " does not exist, a rank has ", queues}));
       }
     }
-    void check_message(rank_t to, std::size_t queue, std::span<word const> message,
-                       std::string_view operation) const {
+    void check_message(rank_t to, std::size_t queue, std::span<word const> message, called operation) const {
       if (to < 0 || to >= backend.size()) throw_bad_rank(world_rank(), operation, to, backend.size());
       check_queue(queue, operation);
       if (message.empty() || message.size() > most_words) {

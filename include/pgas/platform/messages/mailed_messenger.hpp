@@ -47,13 +47,13 @@ class mailed_messenger {
   [[nodiscard]] message_memory memory() const noexcept { return state_->flow.memory(); }
   [[nodiscard]] message_counts const& counts() const noexcept { return state_->flow.counts(); }
 
-  message_request start_send(rank_t to, word tag, bytes_in message) {
-    state_->check_rank(to, "start_send");
+  message_request start_send(rank_t to, word tag, bytes_in message, caller by = here()) {
+    state_->check_rank(to, {"start_send", by});
     state_->check_tag(tag, "start_send");
     return state_->start_send(to, tag, message, "start_send");
   }
-  message_request start_receive(rank_t from, word tag, bytes_out into) {
-    if (from != any_sender) state_->check_rank(from, "start_receive");
+  message_request start_receive(rank_t from, word tag, bytes_out into, caller by = here()) {
+    if (from != any_sender) state_->check_rank(from, {"start_receive", by});
     return state_->start_receive(from, tag, into, "start_receive");
   }
   [[nodiscard]] bool is_done(message_request which) {
@@ -65,14 +65,14 @@ class mailed_messenger {
   }
   arrived_message wait(message_request which) { return state_->wait(state_->find(which, "wait"), "wait"); }
 
-  void send(rank_t to, word tag, bytes_in message) {
-    state_->check_rank(to, "send");
+  void send(rank_t to, word tag, bytes_in message, caller by = here()) {
+    state_->check_rank(to, {"send", by});
     state_->check_tag(tag, "send");
     auto const which = state_->start_send(to, tag, message, "send");
     state_->wait(state_->find(which, "send"), "send");
   }
-  arrived_message receive(rank_t from, word tag, bytes_out into) {
-    if (from != any_sender) state_->check_rank(from, "receive");
+  arrived_message receive(rank_t from, word tag, bytes_out into, caller by = here()) {
+    if (from != any_sender) state_->check_rank(from, {"receive", by});
     auto const which = state_->start_receive(from, tag, into, "receive");
     return state_->wait(state_->find(which, "receive"), "receive");
   }
@@ -110,7 +110,7 @@ class mailed_messenger {
                              o.requests, " requests; give ", least, " or more, or take fewer requests"}));
       }
     }
-    void check_rank(rank_t r, std::string_view operation) const {
+    void check_rank(rank_t r, called operation) const {
       if (r < 0 || r >= backend.size()) throw_bad_rank(world_rank(), operation, r, backend.size());
     }
     void check_tag(word tag, std::string_view operation) const {

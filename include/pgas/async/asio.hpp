@@ -14,7 +14,9 @@
 #include <exception>
 #include <memory>
 #include <pgas/async/scheduler.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -173,6 +175,7 @@ task<> run_with_handler(task<T> one, Handler handler, boost::asio::io_context& c
 class only_rank_of_thread {
  public:
   explicit only_rank_of_thread(rank_t rank) {
+    auto& [of, count] = one_per_thread<of_thread>();
     if (count != 0 && rank != of)
       throw error(errc::unsupported, rank, "progress_in",
                   "ranks are fibers of one thread here, and rank " + std::to_string(of) +
@@ -182,11 +185,14 @@ class only_rank_of_thread {
   }
   only_rank_of_thread(only_rank_of_thread const&) = delete;
   only_rank_of_thread& operator=(only_rank_of_thread const&) = delete;
-  ~only_rank_of_thread() { --count; }
+  ~only_rank_of_thread() { --one_per_thread<of_thread>().count; }
 
  private:
-  static constinit inline thread_local rank_t of = -1;
-  static constinit inline thread_local int count = 0;
+  struct of_thread {
+    static constexpr std::string_view shared_name = "rank with an io_context";
+    rank_t of;
+    int count;
+  };
 };
 
 }  // namespace detail

@@ -195,7 +195,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
       control.wait_until(
           control.slot(control.rank(), 0, control.rank()), [this](word) { return poll(); }, why);
     } catch (error const& e) {
-      if (e.code() != make_error_code(errc::timed_out) || now() < why.deadline) throw;
+      if (e.code() != errc::timed_out || now() < why.deadline) throw;
     }
   }
   /// Lets other ranks go on, and answers them where the backend is polled.

@@ -17,7 +17,9 @@
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/wait.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/support/sole_owner.hpp>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -197,14 +199,10 @@ class scc {
 
   /// The counters of each core in this thread's last launch.
   static std::vector<pgas::scc::counters>& last_counters() {
-    static thread_local std::vector<pgas::scc::counters> all;
-    return all;
+    return detail::one_per_thread<last_launch>().counters;
   }
   /// The traffic of mesh, buffers and controllers in this thread's last launch that had a clock.
-  static pgas::scc::traffic& last_traffic() {
-    static thread_local pgas::scc::traffic all;
-    return all;
-  }
+  static pgas::scc::traffic& last_traffic() { return detail::one_per_thread<last_launch>().traffic; }
   /// Prints the counters of the last launch as a table.
   static void report(std::FILE* to) {
     std::fprintf(to,
@@ -221,6 +219,12 @@ class scc {
   }
 
  private:
+  struct last_launch {
+    static constexpr std::string_view shared_name = "last launch of scc";
+    std::vector<pgas::scc::counters> counters;
+    pgas::scc::traffic traffic;
+  };
+
   template <class Main>
   static detail::job launch_once(rank_t ranks, Main const& main, pgas::scc::options const& how) {
     auto job = detail::job::create(ranks, false);

@@ -13,7 +13,9 @@
 #include <pgas/backends/simulated/work.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/support/sole_owner.hpp>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
 
@@ -154,14 +156,10 @@ class simulated {
 
   /// The counts of each rank in this thread's last launch.
   static std::vector<pgas::simulated::counters>& last_counters() {
-    static thread_local std::vector<pgas::simulated::counters> all;
-    return all;
+    return detail::one_per_thread<last_launch>().counters;
   }
   /// The counts of this thread's last launch as a whole.
-  static pgas::simulated::totals& last_totals() {
-    static thread_local pgas::simulated::totals all;
-    return all;
-  }
+  static pgas::simulated::totals& last_totals() { return detail::one_per_thread<last_launch>().totals; }
   /// Prints the totals of the last launch.
   static void report(std::FILE* to) {
     auto const& t = last_totals();
@@ -183,6 +181,12 @@ class simulated {
   }
 
  private:
+  struct last_launch {
+    static constexpr std::string_view shared_name = "last launch of simulated";
+    std::vector<pgas::simulated::counters> counters;
+    pgas::simulated::totals totals;
+  };
+
   simulated(std::shared_ptr<detail::simulated::machine> m, rank_t self)
       : machine_(std::move(m)), ranks_(self, machine_->turns().size()), self_(self) {}
 

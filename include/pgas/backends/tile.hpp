@@ -9,7 +9,9 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -164,11 +166,15 @@ class tile {
 
   /// The counters of each core in this thread's last launch.
   static std::vector<pgas::tile_machine::counters>& last_counters() {
-    static thread_local std::vector<pgas::tile_machine::counters> all;
-    return all;
+    return detail::one_per_thread<last_launch>().counters;
   }
 
  private:
+  struct last_launch {
+    static constexpr std::string_view shared_name = "last launch of tile";
+    std::vector<pgas::tile_machine::counters> counters;
+  };
+
   static constexpr std::size_t most_bytes = std::size_t{1} << 32U;
 
   tile(detail::job const& j, std::shared_ptr<detail::tile_machine::machine> m)

@@ -160,7 +160,7 @@ map_file_failure read_chunked(Map& map, read_file const& from, chunked_file_head
           !for_each_in_block<Map>(words, [&](auto const& key, auto const& value) { map.update(key, value); }),
           "is damaged: a pair does not end in its block");
     } catch (error const& full) {
-      if (full.code() != make_error_code(errc::no_space)) throw;
+      if (full.code() != errc::no_space) throw;
       failure.code = errc::no_space;
       failure.text = "does not fit: " + std::string(full.sentence());
     }

@@ -214,7 +214,7 @@ map_file_failure read_map(Map& map, read_file const& from, map_file_header const
     try {
       map.update(std::span<std::pair<Key, Value> const>(pairs));
     } catch (error const& full) {
-      if (full.code() != make_error_code(errc::no_space)) throw;
+      if (full.code() != errc::no_space) throw;
       failure.code = errc::no_space;
       failure.text = "does not fit: " + std::string(full.sentence());
     }

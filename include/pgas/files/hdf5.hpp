@@ -5,7 +5,9 @@
 
 #include <mutex>
 #include <pgas/files/save.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <span>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -30,10 +32,11 @@ class hdf5_session {
   ~hdf5_session() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
+  struct only_one {
+    static constexpr std::string_view shared_name = "hdf5_session";
+    std::mutex mutex;
+  };
+  static std::mutex& mutex() { return one_per_process<only_one>().mutex; }
   std::lock_guard<std::mutex> lock_;
   H5E_auto2_t print_ = nullptr;
   void* data_ = nullptr;

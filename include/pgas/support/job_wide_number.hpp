@@ -3,14 +3,21 @@
 
 #include <atomic>
 #include <cstdint>
-#include <pgas/support/expects.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <string>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
+/// The calls of job_wide_number by this process.
+struct led_so_far {
+  static constexpr std::string_view shared_name = "job_wide_number";
+  std::atomic<std::uint32_t> count{0};
+};
+
 /// A number, never 0, that is unique in the job: the leader's rank and the count of the leader's calls.
 inline std::uint64_t job_wide_number(int leader) noexcept {
-  static std::atomic<std::uint32_t> led{0};
+  std::atomic<std::uint32_t>& led = one_per_process<led_so_far>().count;
   // relaxed: the count orders nothing; it must only differ from call to call.
   return (static_cast<std::uint64_t>(leader) << 32U) + led.fetch_add(1, std::memory_order_relaxed) + 1;
 }

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <pgas/support/expects.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -48,9 +49,9 @@ class replacing_file {
  public:
   /// A number that differs between all files of all processes.
   static std::uint64_t next_number() noexcept {
-    static std::atomic<std::uint32_t> serial{0};
+    auto& made = one_per_process<made_so_far>().count;
     // relaxed: the number tells files apart, and orders nothing
-    return static_cast<std::uint64_t>(::getpid()) << 32U | serial.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<std::uint64_t>(::getpid()) << 32U | made.fetch_add(1, std::memory_order_relaxed);
   }
 
   /// Follows the symbolic links at `path` to the file to be replaced, which may be missing. Returns the
@@ -130,6 +131,12 @@ class replacing_file {
   }
 
  private:
+  /// The numbers that this process has given.
+  struct made_so_far {
+    static constexpr std::string_view shared_name = "replacing_file";
+    std::atomic<std::uint32_t> count{0};
+  };
+
   [[nodiscard]] std::filesystem::path folder() const {
     auto const in = path_.parent_path();
     return in.empty() ? "." : in;

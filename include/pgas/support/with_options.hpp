@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/support/expects.hpp>
+#include <pgas/support/one_per_process.hpp>
+#include <string_view>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -17,12 +18,14 @@ class with_options {
   ~with_options() { chosen() = before_; }
 
   /// The options of this thread's next launch; those of the environment at first.
-  static Options& chosen() {
-    static thread_local Options instance = Options::from_environment();
-    return instance;
-  }
+  static Options& chosen() { return one_per_thread<of_thread>().chosen; }
 
  private:
+  struct of_thread {
+    static constexpr std::string_view shared_name = Options::shared_name;
+    Options chosen = Options::from_environment();
+  };
+
   Options before_;
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <new>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/called.hpp>
 #include <pgas/vocabulary/rank.hpp>
@@ -73,6 +75,18 @@ class error_category final : public std::error_category {
     }
     return "unknown";
   }
+  /// A shared object that hides its symbols has a category of its own, which is the same one by its name.
+  [[nodiscard]] bool equivalent(std::error_code const& code, int condition) const noexcept override {
+    return code.value() == condition && is(code.category());
+  }
+  [[nodiscard]] bool equivalent(int code, std::error_condition const& condition) const noexcept override {
+    return code == condition.value() && is(condition.category());
+  }
+
+  /// Returns whether a category is this one, in whichever shared object it lies.
+  [[nodiscard]] static bool is(std::error_category const& other) noexcept {
+    return std::string_view(other.name()) == "pgas";
+  }
 };
 
 }  // namespace detail
@@ -90,18 +104,31 @@ class error_listener {
   ~error_listener() = default;
 };
 /// The listener to the errors of this thread; null on backends that do not check.
-inline thread_local error_listener* listens_to_errors = nullptr;
+struct listener_of_thread {
+  static constexpr std::string_view shared_name = "listener to errors";
+  error_listener* now;
+};
+inline error_listener*& listens_to_errors() { return one_per_thread<listener_of_thread>().now; }
 
 }  // namespace detail
 
 /// The category of every pgas::errc.
+///
+/// It is never destroyed, so that destructors of static objects may throw errors and print them.
 inline std::error_category const& category() noexcept {
-  static detail::error_category const instance;
+  alignas(detail::error_category) static std::byte place[sizeof(detail::error_category)];
+  static std::error_category const& instance = *::new (place) detail::error_category;
   return instance;
 }
 
 /// The standard's error code for an errc: `e.code() == errc::no_space` needs it.
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
+
+/// Returns whether an error code is this one, whichever shared object has made it: a library that hides its
+/// symbols, or that the program has loaded by dlopen, has a category at an address of its own.
+inline bool operator==(std::error_code const& a, errc b) noexcept {
+  return a.value() == static_cast<int>(b) && detail::error_category::is(a.category());
+}
 
 /// A failure that knows which rank met it and in which operation.
 ///
@@ -113,7 +140,7 @@ class error : public std::system_error {
   error(errc code, rank_t rank, std::string_view operation, std::string const& sentence)
       : error(code, rank, operation, sentence.size(),
               detail::text_of({"rank ", rank, ": ", operation, ": ", sentence})) {
-    if (detail::error_listener* const listener = detail::listens_to_errors) listener->hear(*this);
+    if (detail::error_listener* const listener = detail::listens_to_errors()) listener->hear(*this);
   }
 
   /// A failure of the job as a whole, seen from outside its ranks: `what()` starts at the sentence.
@@ -122,6 +149,11 @@ class error : public std::system_error {
         rank_(rank),
         operation_("run"),
         description_(sentence) {}
+
+  /// The kind of failure. The code has the category of the caller's shared object.
+  [[nodiscard]] std::error_code code() const noexcept {
+    return {std::system_error::code().value(), category()};
+  }
 
   /// The rank that met the failure, as its number in the job, not in a sub-team.
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }

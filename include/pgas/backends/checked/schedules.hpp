@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <pgas/platform/setting.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
+#include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
@@ -14,10 +16,7 @@ struct schedules {
   unsigned runs = 1;       ///< until the first report
 
   /// Those of this thread's next launches. At first from the environment: PGAS_SEED and PGAS_SCHEDULES.
-  [[nodiscard]] static schedules& chosen() {
-    static thread_local schedules mine = from_environment();
-    return mine;
-  }
+  [[nodiscard]] static schedules& chosen();
   [[nodiscard]] static schedules from_environment() {
     schedules s;
     if (auto const seed = setting::variable("PGAS_SEED"); seed.given())
@@ -26,7 +25,15 @@ struct schedules {
       s.runs = static_cast<unsigned>(runs.whole("a number of schedules", 1, 1'000'000));
     return s;
   }
+
+ private:
+  struct of_thread;
 };
+struct schedules::of_thread {
+  static constexpr std::string_view shared_name = "schedules of checked";
+  schedules chosen = from_environment();
+};
+inline schedules& schedules::chosen() { return one_per_thread<of_thread>().chosen; }
 
 /// Runs a program by all schedules, and returns the last run's result. `run(seed)` makes one run.
 ///
@@ -40,7 +47,7 @@ auto run_schedules(schedules const& how, Run const& run) {
       auto result = run(seed);
       if (i + 1 >= how.runs) return result;
     } catch (error const& found) {
-      if (how.runs <= 1 || found.code() != make_error_code(errc::race)) throw;
+      if (how.runs <= 1 || found.code() != errc::race) throw;
       throw error(errc::race, found.rank(),
                   found.description() + "; found by schedule " + std::to_string(i + 1) + " of " +
                       std::to_string(how.runs) +

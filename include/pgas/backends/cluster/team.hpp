@@ -12,7 +12,9 @@
 #include <pgas/backends/cluster/mailbox.hpp>
 #include <pgas/backends/cluster/segment.hpp>
 #include <pgas/platform/mpi/member.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,9 +62,8 @@ class team {
     return is_on_one_node() ? extent() : new_name();
   }
   [[nodiscard]] std::uint64_t new_name() const {
-    static std::uint64_t names = 0;
     constexpr unsigned short_bits = 21;  // with the bits of a rank 32: requests for such numbers are short
-    std::uint64_t const next = ++names;
+    std::uint64_t const next = ++one_per_process<given_names>().count;
     return static_cast<std::uint64_t>(self() + 1) << (next >> short_bits == 0 ? short_bits : 40U) | next;
   }
 
@@ -146,6 +147,12 @@ class team {
   }
 
  private:
+  /// The names that this process has given to memory.
+  struct given_names {
+    static constexpr std::string_view shared_name = "names of memory in cluster";
+    std::uint64_t count = 0;
+  };
+
   [[nodiscard]] rank_t self() const noexcept { return member_->of_job().rank(); }
   [[nodiscard]] team_ranks ranks_on_node() const noexcept {
     return {near_.index_of(ranks_.self()), near_.count()};

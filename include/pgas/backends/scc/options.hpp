@@ -63,6 +63,7 @@ struct options {
       nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
+  static constexpr std::string_view shared_name = "options of scc";        ///< for with_options
   static constexpr rank_t most_cores = 48;                                 ///< for the scheduler
   static constexpr double ticks_a_microsecond = scc::ticks_a_microsecond;  ///< for the scheduler
   /// True if the cores go in the order of virtual time.

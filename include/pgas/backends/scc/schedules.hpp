@@ -9,9 +9,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
 /// True if the oracle has ended the run.
-inline bool is_report(error const& e) {
-  return e.code() == make_error_code(errc::race) || e.code() == make_error_code(errc::stale_copy);
-}
+inline bool is_report(error const& e) { return e.code() == errc::race || e.code() == errc::stale_copy; }
 
 /// Runs a program by `how.schedules` schedules, the first as the options say, the others by seeds: random
 /// orders, priorities, and caches that act unasked. Returns the last run's result.

@@ -22,6 +22,7 @@ struct options {
   double lead = 20'000;
   double timeout = 0;  ///< seconds of virtual time for every wait; 0: none
 
+  static constexpr std::string_view shared_name = "options of simulated";  ///< for with_options
   /// PGAS_NETWORK=name chooses one of all_networks, PGAS_NODE=n the ranks a node. PGAS_TIMEOUT is virtual
   /// time here.
   [[nodiscard]] static options from_environment() {

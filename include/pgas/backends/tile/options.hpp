@@ -81,8 +81,9 @@ struct options {
   std::vector<switch_point>* record = nullptr;  ///< receives the changes of turns of each run
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
 
-  static constexpr rank_t most_cores = tile_machine::most_cores;  ///< for the scheduler
-  static constexpr double ticks_a_microsecond = 1200;             ///< the cores have 1.2 GHz
+  static constexpr std::string_view shared_name = "options of tile";  ///< for with_options
+  static constexpr rank_t most_cores = tile_machine::most_cores;      ///< for the scheduler
+  static constexpr double ticks_a_microsecond = 1200;                 ///< the cores have 1.2 GHz
   /// True if the cores go in the order of virtual time.
   [[nodiscard]] bool is_timed() const noexcept { return clock != nullptr; }
   /// One cycle.

@@ -104,10 +104,10 @@ class error_log {
 class noted_errors final : public error_listener {
  public:
   explicit noted_errors(error_log log) noexcept
-      : log_(log), before_(std::exchange(listens_to_errors, this)) {}
+      : log_(log), before_(std::exchange(listens_to_errors(), this)) {}
   noted_errors(noted_errors const&) = delete;
   noted_errors& operator=(noted_errors const&) = delete;
-  ~noted_errors() { listens_to_errors = before_; }
+  ~noted_errors() { listens_to_errors() = before_; }
 
   void hear(error const& made) noexcept override { log_.note(made); }
 

@@ -21,6 +21,7 @@
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/cores.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -73,7 +74,7 @@ class job {
   /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
   /// descriptor since. No other process may join as the same rank while this one runs.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
-    static shared_owner<job_memory> joined_before;
+    shared_owner<job_memory>& joined_before = one_per_process<joined>().memory;
     struct ::stat info {};
     bool const is_job = ::fstat(fd, &info) == 0 &&
                         static_cast<std::uint64_t>(info.st_size) >= job_memory::block_bytes() &&
@@ -305,6 +306,12 @@ class job {
   static constexpr std::uint64_t page = job_memory::page;
 
  private:
+  /// The job that this process has joined, also through another shared object.
+  struct joined {
+    static constexpr std::string_view shared_name = "joined job";
+    shared_owner<job_memory> memory;
+  };
+
   /// Holds the block's lock. It is held for some hundred nanoseconds, at start-up and at the creation of
   /// windows only.
   class guard {

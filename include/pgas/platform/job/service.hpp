@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/support/functions.hpp>
+#include <pgas/support/one_per_process.hpp>
+#include <string_view>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -19,9 +21,9 @@ class service {
  public:
   /// `bell` is rung when there is something to do; null: waits must look often.
   service(job_block const& of, std::uint32_t* bell, std::function<void()> run)
-      : of_(&of), bell_(bell), run_(std::move(run)), next_(first), at_(&first) {
+      : of_(&of), bell_(bell), run_(std::move(run)), next_(here().first), at_(&here().first) {
     if (next_ != nullptr) next_->at_ = &next_;
-    first = this;
+    *at_ = this;
   }
   service(service const&) = delete;
   service& operator=(service const&) = delete;
@@ -32,12 +34,12 @@ class service {
 
   /// Calls the services of this thread in a job.
   static void run_all(job_block const& of) {
-    for (service* s = first; s != nullptr; s = s->next_) [[unlikely]] {
+    for (service* s = here().first; s != nullptr; s = s->next_) [[unlikely]] {
       if (s->of_ == &of) s->run_();
     }
   }
   /// The services of this thread, for adopted_services.
-  [[nodiscard]] static service*& of_this_thread() noexcept { return first; }
+  [[nodiscard]] static service*& of_this_thread() noexcept { return here().first; }
   /// Makes one thread's services those of another, which has none.
   static void hand_over(service*& from, service*& to) noexcept {
     to = from;
@@ -45,29 +47,39 @@ class service {
     if (to != nullptr) to->at_ = &to;
   }
   /// For a service that has received something: the next message often follows soon.
-  static void note_work() noexcept { ++works; }
+  static void note_work() noexcept { ++here().works; }
   /// The number of times that services of this thread have received something.
-  [[nodiscard]] static std::uint64_t work_count() noexcept { return works; }
+  [[nodiscard]] static std::uint64_t work_count() noexcept { return here().works; }
   /// Returns whether this thread has services.
-  [[nodiscard]] static bool any() noexcept { return first != nullptr; }
+  [[nodiscard]] static bool any() noexcept { return here().first != nullptr; }
   /// Returns whether a service of this thread in a job has no bell. A sleep must then be short.
   [[nodiscard]] static bool must_look(job_block const& of) noexcept {
-    for (service const* s = first; s != nullptr; s = s->next_) {
+    for (service const* s = here().first; s != nullptr; s = s->next_) {
       if (s->of_ == &of && s->bell_ == nullptr) return true;
     }
     return false;
   }
   /// Adds the bells of this thread's services in a job to those that end a sleep.
   static void add_bells(job_block const& of, bell::list& to) {
-    for (service const* s = first; s != nullptr; s = s->next_) {
+    for (service const* s = here().first; s != nullptr; s = s->next_) {
       if (s->of_ == &of && s->bell_ != nullptr) to.add(s->bell_);
     }
   }
 
  private:
-  // Without a constructor or destructor, so that each look of a wait may test it.
-  static constinit inline thread_local service* first = nullptr;
-  static constinit inline thread_local std::uint64_t works = 0;
+  struct of_thread {
+    static constexpr std::string_view shared_name = "services";
+    service* first;
+    std::uint64_t works;
+  };
+  /// The services of this thread: also those that another shared object has made, whose variables these are
+  /// not. Each look of a wait may ask, so a thread keeps their place once a shared object.
+  static of_thread& here() noexcept {
+    static constinit thread_local of_thread* found = nullptr;
+    if (found == nullptr) [[unlikely]]
+      found = &one_per_thread<of_thread>();
+    return *found;
+  }
 
   job_block const* of_;
   std::uint32_t* bell_;

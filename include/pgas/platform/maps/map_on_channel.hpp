@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 #include <pgas/concepts/channel.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/support/one_per_process.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <set>
 #include <string_view>
@@ -36,13 +36,11 @@ class map_on_channel {
  private:
   /// The channels of this process that carry maps. Ranks may be threads.
   struct registry {
+    static constexpr std::string_view shared_name = "maps on channels";
     std::mutex lock;
     std::set<void const*> carriers;
   };
-  static registry& all() {
-    static registry instance;
-    return instance;
-  }
+  static registry& all() { return one_per_process<registry>(); }
 
   void const* channel_;
 };

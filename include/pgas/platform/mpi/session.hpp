@@ -11,6 +11,8 @@
 #include <pgas/platform/mpi/call.hpp>
 #include <pgas/platform/mpi/launcher.hpp>
 #include <pgas/platform/uncaught.hpp>
+#include <pgas/support/one_per_process.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,9 +48,10 @@ class session {
   /// A number that no earlier job of these processes has. Messages that a failed job leaves behind could else
   /// reach a later one, since MPI numbers its communicators anew. Collective.
   int new_job_number(MPI_Comm ranks) {
-    int const mine = last_number_ + 1;
-    check_call(MPI_Allreduce(&mine, &last_number_, 1, MPI_INT, MPI_MAX, ranks), "MPI_Allreduce");
-    return last_number_;
+    int& last = one_per_process<of_process>().last_number;
+    int const mine = last + 1;
+    check_call(MPI_Allreduce(&mine, &last, 1, MPI_INT, MPI_MAX, ranks), "MPI_Allreduce");
+    return last;
   }
 
   /// Marks a job of this process, which must not exit before the job's end.
@@ -56,10 +59,17 @@ class session {
   void leave_job() noexcept { --jobs_; }
   /// Keeps the memory of operations that a failure has left under way. MPI may still write there.
   void keep(std::vector<std::shared_ptr<void const>> memory) {
-    for (auto& each : memory) kept_.push_back(std::move(each));
+    for (auto& each : memory) one_per_process<of_process>().kept.push_back(std::move(each));
   }
 
  private:
+  /// What the sessions of all shared objects have in common. The first session is the one that finalizes MPI.
+  struct of_process {
+    static constexpr std::string_view shared_name = "sessions of MPI";
+    int last_number = 0;
+    std::vector<std::shared_ptr<void const>> kept;
+  };
+
   session() {
     int initialized = 0;
     int finalized = 0;
@@ -106,8 +116,6 @@ class session {
  private:
   bool is_ours_ = false;
   int jobs_ = 0;  ///< that this process is in
-  int last_number_ = 0;
-  std::vector<std::shared_ptr<void const>> kept_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -22,22 +22,31 @@ enum class call_kind : std::uint8_t {
 };
 
 /// The first word of a record: its kind and its length; the depth of a call; and a number, which is that of a
-/// function, or the place of a part.
+/// function, or the place of a part. If the function is not in the table of the calls, the number is the
+/// length of its answer, and the key of its table and its number there stand before the arguments.
 struct call_head {
   /// The depth of deeper calls, too.
   static constexpr std::uint32_t deepest = 63;
 
   call_kind kind;
-  std::uint32_t words;      ///< of the whole record, less than 2^24
-  std::uint32_t number;     ///< less than 2^24
-  std::uint32_t depth = 0;  ///< 0: the program has called; else one more than the function that has called
+  std::uint32_t words;        ///< of the whole record, less than 2^24
+  std::uint32_t number;       ///< less than 2^24
+  std::uint32_t depth = 0;    ///< 0: the program has called; else one more than the function that has called
+  bool is_elsewhere = false;  ///< the function is in another table
+
+  /// The place of the key of the other table, or else of the arguments.
+  [[nodiscard]] std::size_t begin() const noexcept { return kind == call_kind::call ? 2 : 1; }
+  /// The place of the arguments in a record of a call.
+  [[nodiscard]] std::size_t arguments() const noexcept { return begin() + (is_elsewhere ? 2U : 0U); }
 
   [[nodiscard]] word packed() const noexcept {
-    return word{words} << 40U | word{number} << 16U | word{depth} << 8U | static_cast<word>(kind);
+    return word{words} << 40U | word{number} << 16U | word{is_elsewhere} << 15U | word{depth} << 8U |
+           static_cast<word>(kind);
   }
   static call_head of(word w) noexcept {
     return {static_cast<call_kind>(w & 0xffU), static_cast<std::uint32_t>(w >> 40U),
-            static_cast<std::uint32_t>(w >> 16U & 0xffffffU), static_cast<std::uint32_t>(w >> 8U & 0xffU)};
+            static_cast<std::uint32_t>(w >> 16U & 0xffffffU), static_cast<std::uint32_t>(w >> 8U & 0x7fU),
+            (w >> 15U & 1U) != 0};
   }
 };
 

@@ -19,9 +19,9 @@ class call_site;
 
 namespace detail {
 
-/// The number of a function with these types of arguments in the table.
+/// A function with these types of arguments, in the table of each shared object that calls it.
 template <class State, class F, class... A>
-struct called_function {
+struct [[gnu::visibility("hidden")]] called_function {
   using site = call_site<State>;
   using result = call_result<F, site, A...>;
   using value = typename value_of<result>::type;
@@ -32,8 +32,7 @@ struct called_function {
   static void run(void* calls, rank_t from, std::span<word const> record) {
     auto& state = *static_cast<State*>(calls);
     state.template carry_out<result>(from, record, [&]() -> decltype(auto) {
-      bool const is_awaited = call_head::of(record[0]).kind == call_kind::call;
-      [[maybe_unused]] word const* at = record.data() + (is_awaited ? 2 : 1);
+      [[maybe_unused]] word const* at = record.data() + call_head::of(record[0]).arguments();
       site here(state, from);
       // The braces read the arguments in their order.
       std::tuple<seen_argument<A>...> arguments{argument_form<A>::read(at, state)...};
@@ -46,11 +45,14 @@ struct called_function {
     });
   }
 
-  inline static std::uint32_t const number = call_table::add(
-      {&run,
-       std::is_void_v<value> ? 0
-                             : words_of_bytes(sizeof(std::conditional_t<std::is_void_v<value>, char, value>)),
-       type_hash<State, F, A...>()});
+  static constexpr std::size_t answer_words =
+      std::is_void_v<value> ? 0
+                            : words_of_bytes(sizeof(std::conditional_t<std::is_void_v<value>, char, value>));
+
+  inline static std::uint32_t const number =
+      functions_of_object.add({&run, answer_words, type_hash<State, F, A...>()});
+
+  [[nodiscard]] static called_entry entry() noexcept { return {&functions_of_object, number}; }
 };
 
 template <class State, class F, class... A>
@@ -60,9 +62,7 @@ auto start_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
   local_shared_ptr<valued_call<value>> made(std::in_place, &state);
   local_shared_ptr<call_state> const plain = made;
-  std::size_t bytes = 0;
-  if constexpr (!std::is_void_v<value>) bytes = sizeof(value);
-  state.start(to, function::number, count, &plain, words_of_bytes(bytes), {"call", to.by()},
+  state.start(to, function::entry(), count, &plain, function::answer_words, {"call", to.by()},
               [&](std::span<word> into) {
                 [[maybe_unused]] word* at = into.data();
                 ((at = argument_form<A>::write(at, arguments)), ...);
@@ -73,7 +73,7 @@ template <class State, class F, class... A>
 void send_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   using function = called_function<State, F, A...>;
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
-  state.start(to, function::number, count, nullptr, 0, {"send", to.by()}, [&](std::span<word> into) {
+  state.start(to, function::entry(), count, nullptr, 0, {"send", to.by()}, [&](std::span<word> into) {
     [[maybe_unused]] word* at = into.data();
     ((at = argument_form<A>::write(at, arguments)), ...);
   });

@@ -173,7 +173,7 @@ template <detail::call_post_steps Steps = detail::call_post_steps{}, mailbox_bac
   detail::handshake shake(members, "make_calls");
   detail::call_shares const shares(options, team.size());
   word const choices = shares.all << 26U ^ shares.eager << 1U ^ word { options.ordered ? 1U : 0U };
-  auto const [is_same_program, is_same_choice] = shake.are_same(detail::call_table::digest(), choices);
+  auto const [is_same_program, is_same_choice] = shake.are_same(state_type::key_of_functions(), choices);
   if (!is_same_program) {
     shake.refuse(errc::mismatch,
                  "the ranks run different executables, so their functions have different numbers; start one "

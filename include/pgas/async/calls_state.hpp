@@ -36,6 +36,8 @@ class calls_state final : public call_home {
   using control_type = typename Backend::control_type;
   using mailbox_type = typename Backend::mailbox_type;
 
+  /// The same on all ranks that run one executable.
+  [[nodiscard]] static std::uint64_t key_of_functions() noexcept { return functions_of_object.key(); }
   static constexpr control_words words() noexcept { return {.slots = 1, .cells = 0}; }
 
   calls_state(shared_owner<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
@@ -71,11 +73,12 @@ class calls_state final : public call_home {
   /// Starts a call whose arguments write(span of words) writes; they have `count` words. If `state` is given,
   /// it gets the answer, of up to `value_words`.
   template <class Write>
-  void start(rank_t to, std::uint32_t function, std::size_t count, local_shared_ptr<call_state> const* state,
+  void start(rank_t to, called_entry function, std::size_t count, local_shared_ptr<call_state> const* state,
              std::size_t value_words, called operation, Write&& write) {
     if (to < 0 || to >= size()) throw_bad_rank(world_rank(), operation, to, size());
     bool const is_awaited = state != nullptr;
-    std::size_t const length = count + (is_awaited ? 2 : 1);
+    bool const is_elsewhere = function.table != home_;
+    std::size_t const length = count + (is_awaited ? 2 : 1) + (is_elsewhere ? 2 : 0);
     std::size_t const awaited = is_awaited ? words_of_call + value_words : 0;
     make_room(to, length, awaited, value_words, operation);
     std::uint32_t const depth = is_in_function_ ? std::min(depth_ + 1, call_head::deepest) : 0;
@@ -83,9 +86,15 @@ class calls_state final : public call_home {
     std::size_t const number = is_awaited ? free_number() : 0;
     auto const write_record = [&](std::span<word> record) {
       auto const kind = is_awaited ? call_kind::call : call_kind::send;
-      record[0] = call_head{kind, static_cast<std::uint32_t>(length), function, depth}.packed();
+      auto const named = is_elsewhere ? static_cast<std::uint32_t>(value_words) : function.number;
+      call_head const head{kind, static_cast<std::uint32_t>(length), named, depth, is_elsewhere};
+      record[0] = head.packed();
       if (is_awaited) record[1] = number;
-      write(record.subspan(is_awaited ? 2 : 1));
+      if (is_elsewhere) [[unlikely]] {
+        record[head.begin()] = function.table->key();
+        record[head.begin() + 1] = function.number;
+      }
+      write(record.subspan(head.arguments()));
     };
     bool const is_gone = is_urgent && depth == 0 && post_.try_send_alone(to, length, true, write_record);
     if (!is_gone) write_record(post_.extend(to, depth, length));
@@ -151,17 +160,19 @@ class calls_state final : public call_home {
 
   // For the post
 
-  [[nodiscard]] static std::size_t answer_words(call_head head) noexcept {
-    auto const* const entry = call_table::find(head.number);
+  [[nodiscard]] std::size_t answer_words(call_head head) const noexcept {
+    if (head.is_elsewhere) return head.number + words_of_call;
+    auto const* const entry = home_->find(head.number);
     return (entry == nullptr ? 0 : entry->answer_words) + words_of_call;
   }
   void run(rank_t from, call_head head, std::span<word const> record) {
     function_scope const inside(*this, head.depth);
-    if (auto const* const entry = call_table::find(head.number)) return entry->run(this, from, record);
+    if (auto const* const entry = find(head, record)) return entry->run(this, from, record);
     try {
       throw error(errc::mismatch, world_rank(), "call",
-                  text_of({"this rank has no function ", head.number,
-                           "; load libraries whose functions are called on all ranks, in the same order"}));
+                  "the function lies in a shared object that this rank has not loaded, or has loaded in "
+                  "another version or twice; load one file of each library on all ranks before the first "
+                  "call");
     } catch (...) {
       fail(from, record, std::current_exception());
     }
@@ -214,6 +225,14 @@ class calls_state final : public call_home {
  private:
   /// The words that a call costs its caller until its answer is here, beside its value.
   static constexpr std::size_t words_of_call = 12;
+
+  /// The function of a record of a call in this process, or null.
+  [[nodiscard]] call_table::entry const* find(call_head head, std::span<word const> record) const {
+    if (!head.is_elsewhere) [[likely]]
+      return home_->find(head.number);
+    auto const* const table = call_table::with(record[head.begin()]);
+    return table == nullptr ? nullptr : table->find(record[head.begin() + 1]);
+  }
 
   struct pending {
     local_shared_ptr<call_state> state;
@@ -373,6 +392,7 @@ class calls_state final : public call_home {
 
   static constexpr int first_looks_here = 100;
 
+  call_table const* home_ = &functions_of_object;  ///< of the shared object that makes these calls
   shared_owner<team_state<Backend>> team_;
   control_type control_;
   call_post<Backend, calls_state, Steps> post_;

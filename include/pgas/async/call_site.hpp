@@ -51,8 +51,6 @@ struct [[gnu::visibility("hidden")]] called_function {
 
   inline static std::uint32_t const number =
       functions_of_object.add({&run, answer_words, type_hash<State, F, A...>()});
-
-  [[nodiscard]] static called_entry entry() noexcept { return {&functions_of_object, number}; }
 };
 
 template <class State, class F, class... A>
@@ -62,8 +60,8 @@ auto start_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
   local_shared_ptr<valued_call<value>> made(std::in_place, &state);
   local_shared_ptr<call_state> const plain = made;
-  state.start(to, function::entry(), count, &plain, function::answer_words, {"call", to.by()},
-              [&](std::span<word> into) {
+  state.start(to, called_entry{&functions_of_object, function::number}, count, &plain, function::answer_words,
+              {"call", to.by()}, [&](std::span<word> into) {
                 [[maybe_unused]] word* at = into.data();
                 ((at = argument_form<A>::write(at, arguments)), ...);
               });
@@ -73,10 +71,11 @@ template <class State, class F, class... A>
 void send_named(State& state, with_caller<rank_t> to, A const&... arguments) {
   using function = called_function<State, F, A...>;
   std::size_t const count = (std::size_t{0} + ... + argument_form<A>::words(arguments));
-  state.start(to, function::entry(), count, nullptr, 0, {"send", to.by()}, [&](std::span<word> into) {
-    [[maybe_unused]] word* at = into.data();
-    ((at = argument_form<A>::write(at, arguments)), ...);
-  });
+  state.start(to, called_entry{&functions_of_object, function::number}, count, nullptr, 0, {"send", to.by()},
+              [&](std::span<word> into) {
+                [[maybe_unused]] word* at = into.data();
+                ((at = argument_form<A>::write(at, arguments)), ...);
+              });
 }
 
 template <class State, class F, class... A>

@@ -49,24 +49,25 @@ class call_table {
     std::erase(all.known, this);
   }
 
-  /// Adds a function, and returns its number.
+  /// Adds a function, and returns its number, which is not 0.
   std::uint32_t add(entry one) {
     list& all = tables();
     std::scoped_lock const held(all.lock);  // another thread may look for a table
     if (!std::exchange(is_known_, true)) all.known.push_back(this);
-    functions_.push_back(one);
-    return static_cast<std::uint32_t>(functions_.size() - 1);
+    if (functions_ == nullptr) functions_ = new std::vector<entry>;
+    functions_->push_back(one);
+    return static_cast<std::uint32_t>(functions_->size());
   }
   /// The function with this number, or null.
   [[nodiscard]] entry const* find(std::uint64_t number) const noexcept {
-    return number < functions_.size() ? &functions_[static_cast<std::size_t>(number)] : nullptr;
+    return number - 1 < size() ? &(*functions_)[static_cast<std::size_t>(number) - 1] : nullptr;
   }
   /// A hash of the file's name without its folder, and of all functions.
   [[nodiscard]] std::uint64_t key() const noexcept {
-    if (hashed_ == functions_.size() + 1) return key_;
+    if (hashed_ == size() + 1) return key_;
     std::uint64_t hash = hash_of_file();
-    for (entry const& one : functions_) hash = (hash ^ one.name) * prime;
-    hashed_ = functions_.size() + 1;
+    for (std::size_t i = 0; i < size(); ++i) hash = (hash ^ (*functions_)[i].name) * prime;
+    hashed_ = size() + 1;
     return key_ = hash;
   }
   /// The table with this key in this process; null if there is none, or more than one.
@@ -114,7 +115,9 @@ class call_table {
     return mine.hash;
   }
 
-  std::vector<entry> functions_;
+  [[nodiscard]] std::size_t size() const noexcept { return functions_ == nullptr ? 0 : functions_->size(); }
+
+  std::vector<entry>* functions_ = nullptr;  ///< never destroyed: destructors of static objects may call
   bool is_known_ = false;
   mutable std::size_t hashed_ = 0;  ///< one more than the functions in key_; 0: it has none
   mutable std::uint64_t key_ = 0;
@@ -124,7 +127,8 @@ class call_table {
 /// it, whatever the order in which they add themselves.
 [[gnu::visibility("hidden")]] constinit inline call_table functions_of_object;
 
-/// The place of a function: a table of this process, and the number there.
+/// The place of a function: a table of this process, and the number there; 0 before the function has added
+/// itself, in constructors of some static objects.
 struct called_entry {
   call_table const* table;
   std::uint32_t number;

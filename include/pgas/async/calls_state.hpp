@@ -76,6 +76,8 @@ class calls_state final : public call_home {
   void start(rank_t to, called_entry function, std::size_t count, local_shared_ptr<call_state> const* state,
              std::size_t value_words, called operation, Write&& write) {
     if (to < 0 || to >= size()) throw_bad_rank(world_rank(), operation, to, size());
+    if (function.number == 0) [[unlikely]]
+      refuse_early(operation);
     bool const is_awaited = state != nullptr;
     bool const is_elsewhere = function.table != home_;
     std::size_t const length = count + (is_awaited ? 2 : 1) + (is_elsewhere ? 2 : 0);
@@ -296,6 +298,12 @@ class calls_state final : public call_home {
                  " bytes exceeds ", (is_answer ? shares.longest_answer() : shares.longest) * sizeof(word),
                  ", the share of one in this rank's memory; raise PGAS_MESSAGE_BYTES, or send a ",
                  "global_ptr to the data"}));
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_early(std::string_view operation) const {
+    throw error(
+        errc::wrong_order, world_rank(), operation,
+        "the function has no number yet, since static objects are still being made; call it in main, or "
+        "later");
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_more(rank_t to, std::string_view operation) const {
     throw error(errc::no_space, world_rank(), operation,

@@ -43,7 +43,7 @@ class line_lookup {
   using lines = std::vector<std::string>;
 
   [[nodiscard]] static line_lookup& of_process() {
-    static line_lookup one;
+    static line_lookup& one = *new line_lookup;  // never destroyed: destructors of static objects ask, too
     return one;
   }
 

@@ -152,9 +152,16 @@ struct near_first {
     };
 
     static std::shared_ptr<table const> of(rank_t ranks, std::size_t k, rank_t root) {
-      static thread_local std::shared_ptr<table const> last;
+      // After the end of a thread's objects, destructors of static ones may still run jobs.
+      static constinit thread_local bool is_over = false;
+      struct until_over {
+        std::shared_ptr<table const> made;
+        ~until_over() { is_over = true; }
+      };
+      static thread_local until_over kept;
+      auto& last = kept.made;
       auto const count = static_cast<std::size_t>(ranks);
-      if (last && last->k == k && last->root == root && last->ranks.size() == count) return last;
+      if (!is_over && last && last->k == k && last->root == root && last->ranks.size() == count) return last;
       auto made = std::make_shared<table>();
       made->k = k;
       made->root = root;
@@ -165,6 +172,7 @@ struct near_first {
         if (r != root) others.push_back(r);
       }
       settle(*made, oc_tree(count, k, {}), 0, root, std::move(others));
+      if (is_over) return made;
       return last = std::move(made);
     }
     /// Gives a place to a rank, and the places below it to others.

@@ -66,7 +66,9 @@ inline std::uint64_t cores_in_group(std::string const& folder, int version) {
 /// The number of cores that threads which may run on these can use at once: as many as the control groups
 /// allow, and at least one.
 [[nodiscard]] inline int usable_cores(core_set const& allowed) {
-  static control_groups const groups[] = {groups_with("cpu", 1), groups_with("cpu", 2)};
+  // Never destroyed, since a destructor of a static object may run a job.
+  using both = std::array<control_groups, 2>;
+  static both const& groups = *new both{groups_with("cpu", 1), groups_with("cpu", 2)};
   int const there = allowed.count();
   auto least = static_cast<std::uint64_t>(std::max(1, there > 0 ? there : ::get_nprocs()));
   for (auto const& each : groups) least = std::min(least, cores_in_quota(each));

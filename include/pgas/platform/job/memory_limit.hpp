@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <pgas/platform/job/control_groups.hpp>
 #include <pgas/support/algorithms.hpp>
@@ -43,7 +44,9 @@ inline std::uint64_t memory_left(control_groups const& groups, std::uint64_t wan
 /// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
 /// by a signal without an error.
 inline std::uint64_t available_memory(std::uint64_t wanted) {
-  static control_groups const groups[] = {groups_with("memory", 1), groups_with("memory", 2)};
+  // Never destroyed, since a destructor of a static object may run a job.
+  using both = std::array<control_groups, 2>;
+  static both const& groups = *new both{groups_with("memory", 1), groups_with("memory", 2)};
   std::uint64_t const free_kib = number_after("/proc/meminfo", "MemAvailable:");
   std::uint64_t least = free_kib == no_limit ? no_limit : free_kib * 1024;
   for (auto const& each : groups) least = std::min(least, memory_left(each, wanted));

@@ -25,6 +25,7 @@ class session {
   /// Initializes MPI unless the program has done so.
   static session& begin() {
     static session here;
+    refuse_finalized();
     return here;
   }
 
@@ -70,15 +71,19 @@ class session {
     std::vector<std::shared_ptr<void const>> kept;
   };
 
-  session() {
-    int initialized = 0;
+  static void refuse_finalized() {
     int finalized = 0;
-    MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     uncaught_errors::end_all_by([]() noexcept { abort_unless_finalized(); });
     if (finalized != 0)
       throw error(errc::wrong_order, -1,
-                  "run: the program has finalized MPI already; call MPI_Finalize after run");
+                  "run: MPI is finalized in this process; call MPI_Finalize after run, and run before "
+                  "destructors of static objects");
+  }
+  session() {
+    refuse_finalized();
+    int initialized = 0;
+    MPI_Initialized(&initialized);
     if (initialized != 0) return;
 #if defined(OPEN_MPI)
     // The component rdma of Open MPI 4.1 crashes in MPI_Compare_and_swap between ranks of one node (issues

@@ -14,6 +14,7 @@
 #include <limits>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/descendants.hpp>
+#include <pgas/platform/job/openmp.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/plain_list.hpp>
@@ -203,6 +204,7 @@ class supervisor {
 template <class Main>
 void run_processes(job const& j, Main const& main) {
   std::fflush(nullptr);  // otherwise each child would write the buffers again
+  end_threads_of_openmp();
   ::pid_t const program = ::getpid();
   ::sigset_t all;
   ::sigset_t before;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <limits>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/job/core_limit.hpp>
+#include <pgas/platform/job/standard_streams.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/uncaught.hpp>
 #include <pgas/support/algorithms.hpp>
@@ -110,10 +110,8 @@ shared_owner<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
 /// Writes what ranks in this process have printed. Throws errc::bad_file if the system refuses it, so that a
 /// program whose output is lost does not end with 0. A program without standard output wants none.
 inline void flush_output() {
-  errno = 0;
-  bool const written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (flush_output_of_process(stdout)) return;
   int const why = errno;
-  if (written || ::fcntl(STDOUT_FILENO, F_GETFD) < 0) return;
   throw_error(errc::bad_file, -1,
               {"run: standard output cannot be written", why != 0 ? ": " : "",
                why != 0 ? std::strerror(why) : "", "; make room where the output goes"});

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <limits>
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/descendants.hpp>
 #include <pgas/platform/job/openmp.hpp>
+#include <pgas/platform/job/profiles.hpp>
 #include <pgas/platform/job/ranks.hpp>
+#include <pgas/platform/job/standard_streams.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
@@ -84,7 +84,7 @@ class supervisor {
     // The ranks inherit it from their birth. Each rank calls it again and keeps the result.
     static_cast<void>(bell::admit_fences());
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
-      ::pid_t const pid = ::fork();
+      ::pid_t const pid = fork_with_counts();
       if (pid == 0) child(rank, main);
       if (pid < 0) {
         job_.mark_failed(rank, text_of({"rank ", rank, " cannot be started: ", std::strerror(errno)}),
@@ -103,15 +103,15 @@ class supervisor {
     ::setpgid(0, group_);
     ::sigaction(SIGCHLD, &program_takes_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+    profile_of_rank::begin();
     job const mine = job_.as(rank);
     bool returned = run_rank(mine, [&] { main(mine); });
-    std::fflush(nullptr);
-    bool const is_open = ::fcntl(STDOUT_FILENO, F_GETFD) >= 0;  // else no output is wanted
-    if (returned && is_open && std::ferror(stdout) != 0) {
+    if (!flush_output_of_process(nullptr) && returned) {
       mine.mark_cause(
           text_of({"rank ", rank, " cannot write its standard output; make room where the output goes"}));
       returned = false;
     }
+    profile_of_rank::write();
     if (returned) mine.mark_finished(rank);
     ::_exit(returned ? 0 : 1);
   }
@@ -203,14 +203,14 @@ class supervisor {
 /// Runs main(job of the rank) in a process for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
 void run_processes(job const& j, Main const& main) {
-  std::fflush(nullptr);  // otherwise each child would write the buffers again
+  flush_output_of_process(nullptr);  // otherwise each child would write the buffers again
   end_threads_of_openmp();
   ::pid_t const program = ::getpid();
   ::sigset_t all;
   ::sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);  // no handler of the program runs in the supervisor
-  ::pid_t const pid = ::fork();
+  ::pid_t const pid = fork_with_counts();
   int const why = errno;
   if (pid == 0) {
     try {

@@ -122,6 +122,35 @@ inline void flush_output() {
 template <class Team>
 using rank_body = std::function<void(Team&, std::span<std::byte>)>;
 
+/// Ends a process that a rank's body has forked and that leaves the body in the rank's place. The job fails,
+/// since objects of the body have ended twice.
+[[noreturn, gnu::cold, gnu::noinline]] inline void end_forked_process(
+    rank_t rank, function_ref<void(std::string_view)> fail) {
+  std::string const text = text_of({"a process that rank ", rank, " has forked (process ", ::getpid(),
+                                    ") left the body, in which it is no rank; end it by _exit or exec"});
+  fail(text);
+  std::fprintf(stderr, "pgas: %s\n", text.c_str());
+  ::_exit(1);
+}
+
+/// Ends this process at the end of the body if a rank has forked it there.
+template <class Fail>
+class one_process {
+ public:
+  one_process(rank_t rank, Fail fail) : rank_(rank), fail_(std::move(fail)) {}
+  one_process(one_process const&) = delete;
+  one_process& operator=(one_process const&) = delete;
+  ~one_process() {
+    if (::getpid() != process_) [[unlikely]]
+      end_forked_process(rank_, fail_);
+  }
+
+ private:
+  rank_t rank_;
+  Fail fail_;
+  ::pid_t process_ = ::getpid();
+};
+
 /// The work of each rank of a new world: it makes the team of all ranks and calls body(team, result). Rank
 /// 0's result of `bytes` bytes is then the bootstrap's "result".
 template <class Team>
@@ -131,7 +160,10 @@ auto rank_main(std::size_t bytes, rank_body<Team> const& body) {
     auto const deferred = world.state()->deferred;
     plain_list<std::byte> memory(bytes);
     bytes_out const mine(memory.begin(), bytes);
-    body(world, mine);
+    {
+      one_process const of_rank(b.rank(), [&boot](std::string_view why) { boot.fail(why); });
+      body(world, mine);
+    }
     deferred->rethrow();
     if (bytes != 0 && b.rank() == 0) boot.put("result", mine);
     boot.fence();  // no rank's memory goes before all ranks have returned

@@ -170,6 +170,9 @@ def faults(program, run):
                 yield fault("processes of ranks", "a daemon, and a death", what, code=death_code[way], **DEATH)
             else:
                 yield fault("processes of ranks", "a daemon", what, out="", within=12)
+        for what in ("return", "throw"):
+            yield fault("processes of ranks", f"a forked one leaves the body by {what}", what, out="", within=8, code=3,
+                        err=r"a process that rank 1 has forked \(process \d+\) left the body")
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             for group in (False, True):
                 # Killed by SIGKILL, pgas-run cannot end what its ranks have started.

@@ -263,6 +263,17 @@ int main(int argc, char** argv) {
         if (team.rank() == 1) ::kill(::getppid(), SIGKILL);
         for (;;) ::pause();
       }
+      if (what == "return" || what == "throw") {  // a forked process leaves the body
+        team.barrier();
+        if (team.rank() == 1 && ::fork() == 0) {
+          if (what == "throw") throw std::runtime_error("of a forked process");
+          return;
+        }
+        if (team.rank() == 1) {
+          for (;;) ::pause();
+        }
+        team.barrier();  // throws
+      }
       if (what == "again") {  // another program joins as this rank
         team.barrier();
         if (team.rank() == 1) {

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cxxabi.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <boost/context/detail/fcontext.hpp>
-#include <boost/context/protected_fixedsize_stack.hpp>
+#include <boost/context/stack_context.hpp>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <span>
 #include <utility>
 
@@ -47,13 +50,31 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The memory on which a fiber runs, from an owner's source.
 ///
-/// `guarded` allocates a stack above a page that no access may reach: a stack that overflows ends the
-/// process. `part_of` is a piece of the owner's mapping, which outlives the fiber. A process may have 65,530
-/// mappings, so tens of thousands of stacks cannot each have a guard.
+/// `guarded` allocates a stack above memory that no access may reach: a stack that overflows ends the
+/// process. The guard is long, since compilers move the stack down by all local variables at once, and a rank
+/// may first touch the lowest. `part_of` is a piece of the owner's mapping, which outlives the fiber. A
+/// process may have 65,530 mappings, so tens of thousands of stacks cannot each have a guard.
 class fiber_stack {
  public:
-  /// A stack of at least `bytes` bytes, above a guard page.
-  [[nodiscard]] static fiber_stack guarded(std::size_t bytes) { return {source{bytes}.allocate(), true}; }
+  /// The bytes of a guard: twice the usual stack of a process.
+  static constexpr std::size_t guard_bytes = std::size_t{16} << 20U;
+
+  /// A stack of at least `bytes` bytes, above a guard. Throws errc::no_space.
+  [[nodiscard]] static fiber_stack guarded(std::size_t bytes) {
+    constexpr std::size_t page = 4096;
+    std::size_t const size = (bytes + page - 1) / page * page;
+    void* const all = ::mmap(nullptr, guard_bytes + size, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (all == MAP_FAILED) refuse(size);
+    std::byte* const bottom = static_cast<std::byte*>(all) + guard_bytes;
+    if (::mprotect(bottom, size, PROT_READ | PROT_WRITE) != 0) {
+      ::munmap(all, guard_bytes + size);
+      refuse(size);
+    }
+    fiber_stack made = part_of({bottom, size});
+    made.is_own_ = true;
+    return made;
+  }
   /// The bytes of `piece` as a stack.
   [[nodiscard]] static fiber_stack part_of(std::span<std::byte> piece) noexcept {
     boost::context::stack_context place;
@@ -69,15 +90,23 @@ class fiber_stack {
     // The next user of this memory must not find the red zones of the stack's last frames.
     __asan_unpoison_memory_region(bottom(), size());
 #endif
-    if (is_own_) source{size()}.deallocate(place_);
+    if (is_own_) ::munmap(bottom() - guard_bytes, guard_bytes + size());
   }
 
   [[nodiscard]] void* top() const noexcept { return place_.sp; }
   [[nodiscard]] std::byte* bottom() const noexcept { return static_cast<std::byte*>(place_.sp) - size(); }
   [[nodiscard]] std::size_t size() const noexcept { return place_.size; }
+  /// Returns whether an address lies in the guard.
+  [[nodiscard]] bool is_guarded_at(std::byte const* at) const noexcept {
+    return is_own_ && at < bottom() && at >= bottom() - guard_bytes;
+  }
 
  private:
-  using source = boost::context::protected_fixedsize_stack;
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
+    throw_error(errc::no_space, -1,
+                {"run: the system has no stack of ", bytes, " bytes for a rank: ", std::strerror(errno),
+                 "; set PGAS_STACK_BYTES to fewer bytes, or take fewer ranks"});
+  }
 
   fiber_stack(boost::context::stack_context place, bool is_own) noexcept : place_(place), is_own_(is_own) {}
 
@@ -114,6 +143,7 @@ class fiber {
   }
 
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
+  [[nodiscard]] fiber_stack const& stack() const noexcept { return stack_; }
 
   /// Called from outside the fiber.
   PGAS_UNSEEN_BY_TSAN void resume() {

@@ -9,6 +9,7 @@
 #include <pgas/backends/scc/timing.hpp>
 #include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/platform/stack_watch.hpp>
 #include <pgas/support/with_options.hpp>
 #include <string_view>
 
@@ -62,6 +63,7 @@ struct options {
   std::vector<switch_point>* record =
       nullptr;  ///< receives the changes of turns of each run, with any schedule
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
+  std::size_t stack_bytes = std::size_t{1} << 20U;      ///< of a rank
 
   static constexpr std::string_view shared_name = "options of scc";        ///< for with_options
   static constexpr rank_t most_cores = 48;                                 ///< for the scheduler
@@ -77,6 +79,7 @@ struct options {
   /// chooses one of all_timings.
   [[nodiscard]] static options from_environment() {
     options o;
+    o.stack_bytes = detail::stack_bytes_or(o.stack_bytes);
     using detail::setting;
     if (auto const seed = setting::variable("PGAS_SEED"); seed.given())
       o.disturb(seed.whole("a number", 0, std::numeric_limits<std::uint64_t>::max()));

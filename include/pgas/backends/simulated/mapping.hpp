@@ -43,8 +43,10 @@ class mapping {
   [[nodiscard]] std::byte* data() const noexcept { return first_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
 
-  /// No access may reach the page at this offset.
-  void guard(std::size_t offset) const noexcept { ::mprotect(first_ + offset, page, PROT_NONE); }
+  /// No access may reach these pages.
+  void guard(std::size_t offset, std::size_t bytes) const noexcept {
+    ::mprotect(first_ + offset, bytes, PROT_NONE);
+  }
   /// The bytes that exist.
   [[nodiscard]] std::size_t touched() const {
     std::vector<unsigned char> pages(bytes_ / page);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <pgas/backends/simulated/network.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/platform/stack_watch.hpp>
 #include <pgas/support/durations.hpp>
 #include <pgas/support/with_options.hpp>
 #include <string_view>
@@ -27,6 +28,7 @@ struct options {
   /// time here.
   [[nodiscard]] static options from_environment() {
     options o;
+    o.stack_bytes = detail::stack_bytes_or(o.stack_bytes);
     using detail::setting;
     if (auto const name = setting::variable("PGAS_NETWORK"); name.given()) {
       std::array<std::string_view, all_networks.size()> names;

@@ -9,6 +9,7 @@
 #include <pgas/backends/simulated/options.hpp>
 #include <pgas/backends/simulated/stacks.hpp>
 #include <pgas/backends/simulated/wait.hpp>
+#include <pgas/platform/stack_watch.hpp>
 #include <pgas/support/durations.hpp>
 #include <vector>
 
@@ -42,6 +43,8 @@ class scheduler {
       of(r).runs = &fibers.back();
       plan_resume(r, 0);
     }
+    auto const rank_at = [&all](std::byte const* at) { return all.rank_below(at); };
+    stack_watch const overflows(rank_at, stack_bytes());
     for (rank_t unfinished = size(); unfinished > 0;) {
       if (events_.is_empty()) nobody_can_go_on();
       event const next = events_.take();
@@ -212,10 +215,7 @@ class scheduler {
   }
   [[noreturn]] void overflowed() const {
     // The next stack's frames are destroyed, so nothing else can be done.
-    std::fprintf(stderr,
-                 "pgas: the stack of rank %d has overflowed its %zu bytes; choose larger ones by "
-                 "simulated::options::stack_bytes\n",
-                 current_, stack_bytes());
+    stack_watch::tell(current_, stack_bytes());
     std::abort();
   }
 

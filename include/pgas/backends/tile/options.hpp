@@ -7,6 +7,7 @@
 #include <limits>
 #include <pgas/platform/emulation/schedule.hpp>
 #include <pgas/platform/setting.hpp>
+#include <pgas/platform/stack_watch.hpp>
 #include <pgas/support/with_options.hpp>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,7 @@ struct options {
   decisions* script = nullptr;                  ///< of scheduling::script
   std::vector<switch_point>* record = nullptr;  ///< receives the changes of turns of each run
   std::vector<switch_point> const* switches = nullptr;  ///< of scheduling::replay
+  std::size_t stack_bytes = std::size_t{1} << 20U;      ///< of a rank
 
   static constexpr std::string_view shared_name = "options of tile";  ///< for with_options
   static constexpr rank_t most_cores = tile_machine::most_cores;      ///< for the scheduler
@@ -95,6 +97,7 @@ struct options {
   /// PGAS_TILE is given; the same number repeats the run.
   [[nodiscard]] static options from_environment() {
     options o;
+    o.stack_bytes = detail::stack_bytes_or(o.stack_bytes);
     using detail::setting;
     if (auto const seed = setting::variable("PGAS_SEED"); seed.given())
       o.disturb(seed.whole("a number", 0, std::numeric_limits<std::uint64_t>::max()));

@@ -12,6 +12,7 @@
 #include <pgas/platform/emulation/timeline.hpp>
 #include <pgas/platform/emulation/turn_order.hpp>
 #include <pgas/platform/fiber.hpp>
+#include <pgas/platform/stack_watch.hpp>
 #include <thread>
 #include <vector>
 
@@ -49,7 +50,14 @@ class scheduler {
     rank_t const size = job_.size();
     for (rank_t rank = 0; rank < size; ++rank)
       fibers_.push_back(
-          std::make_unique<fiber>(fiber_stack::guarded(stack_bytes), [&main, rank] { main(rank); }));
+          std::make_unique<fiber>(fiber_stack::guarded(how_.stack_bytes), [&main, rank] { main(rank); }));
+    auto const rank_at = [this](std::byte const* at) {
+      for (std::size_t rank = 0; rank < fibers_.size(); ++rank) {
+        if (fibers_[rank]->stack().is_guarded_at(at)) return static_cast<rank_t>(rank);
+      }
+      return rank_t{-1};
+    };
+    stack_watch const overflows(rank_at, how_.stack_bytes);
     runnable_ = size == 64 ? ~waiters{0} : (waiters{1} << static_cast<unsigned>(size)) - 1;
     unfinished_ = runnable_;
     budget_ = turn();
@@ -236,7 +244,6 @@ class scheduler {
 
  private:
   using clock = std::chrono::steady_clock;
-  static constexpr std::size_t stack_bytes = std::size_t{1} << 20U;
   static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;

@@ -582,6 +582,29 @@ TEST_CASE("calls: updates of elements by all ranks are indivisible, in windows a
   });
 }
 
+TEST_CASE("calls: an update of an element whose rank has another number in the calls' team is refused") {
+  with_calls([](auto& team, auto& calls) {
+    auto const backwards = team.split(0, -team.rank());
+    using wide = std::array<std::uint64_t, 3>;  // which no rank changes in the memory of another one
+    auto wides = pgas::make_window<wide>(backwards, 1);
+    auto const shared = calls.share(wides);
+    for (rank_t r = 0; r < team.size(); ++r) {
+      auto const update = [&] {
+        calls.update(shared, wides.pointer(r, 0), [](wide x) { return wide{x[0] + 1, x[1], x[2]}; });
+      };
+      if (backwards.world_rank(r) == team.world_rank(r)) {
+        update();
+      } else {
+        require_error(errc::invalid_argument, {"update", "another one in the team of the calls"}, update);
+      }
+    }
+    calls.finish();
+    bool const stays = backwards.world_rank(backwards.rank()) == team.world_rank(backwards.rank());
+    wide const seen = wides.local()[0];
+    require_equal(seen[0], stays ? static_cast<std::uint64_t>(team.size()) : 0U, "the updates of this rank");
+  });
+}
+
 TEST_CASE("calls: wrong use is refused in words") {
   with_calls(
       [](auto& team, auto& calls) {

@@ -296,11 +296,11 @@ void matmul(Team& team, bench::meter& m) {
   auto const c = make();
   auto const [first, count] = c.own_box();
   auto const ours = [&, first = first, count = count] {
+    std::vector<double> x(count[0] * width);
+    std::vector<double> y(width * count[1]);
     pgas::fence left{a, pgas::read_only};
     pgas::fence right{b, pgas::read_only};
     auto const tile = stage(c, pgas::read_write);
-    std::vector<double> x(count[0] * width);
-    std::vector<double> y(width * count[1]);
     for (std::size_t k = 0; k < order; k += width) {
       left.get({{first[0], k}, {count[0], width}}, x);
       right.get({{k, first[1]}, {width, count[1]}}, y);

@@ -41,12 +41,12 @@ int main(int argc, char** argv) {
     team.barrier();
     auto const before = std::chrono::steady_clock::now();
     {
-      pgas::fence left{a, pgas::read_only};
-      pgas::fence right{b, pgas::read_only};
-      auto const tile = pgas::stage(c, pgas::read_write);
       auto const [first, count] = c.own_box();
       std::vector<double> x(count[0] * width);
       std::vector<double> y(width * count[1]);
+      pgas::fence left{a, pgas::read_only};
+      pgas::fence right{b, pgas::read_only};
+      auto const tile = pgas::stage(c, pgas::read_write);
       for (std::size_t k = 0; k < order;
            k += width) {  // columns of a, in the rows of the tile, and rows of b
         std::size_t const depth = std::min(width, order - k);

@@ -98,12 +98,12 @@ TEST_CASE("async: an operation completes by a callback, by a future, and by noth
       [](auto& team) {
         auto w = numbers(team);
         auto s = make_signals(w);
+        std::array<int, 100> first{};
+        std::array<int, 100> second{};
         pgas::lock_all epoch{w};
         asio::io_context context;
         pgas::scheduler tasks(team);
         pgas::progress_in loop(context, tasks);
-        std::array<int, 100> first{};
-        std::array<int, 100> second{};
         int calls = 0;
         bool is_inside = true;
         complete(loop, epoch.rget(right_of(team), 0, std::span(first)), [&](std::exception_ptr const& error) {

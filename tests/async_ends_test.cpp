@@ -401,8 +401,8 @@ TEST_CASE("async: whatever a destroyed task awaits, its end is reached and its m
           require_equal(pgas::stage(w, pgas::read_only)[0], turns + 100, "a put into the exposed part");
           team.barrier();  // before the next puts
           {
-            pgas::lock_all epoch{w};
             std::vector<int> const values(300, turns);
+            pgas::lock_all epoch{w};
             epoch.put(right_of(team), 0, values);
             destroy(pgas::start_flush(epoch, right_of(team)));
             team.barrier();

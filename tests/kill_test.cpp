@@ -144,8 +144,8 @@ state const states[] = {
     {"get",
      [](team_type& team, rank_t victim) {
        auto w = make_window<double>(team, 100'000);
+       std::vector<double> into(100'000);  // before the epoch, since gets may fill it until the epoch ends
        pgas::lock_all epoch{w};
-       std::vector<double> into(100'000);
        for (int round = 0;; ++round) {
          epoch.get((team.rank() + 1) % ranks, 0, into);
          if (team.rank() == victim && round == 3) die();

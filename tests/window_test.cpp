@@ -72,10 +72,10 @@ TEST_CASE("window: parts may differ in size and be empty, and every rank knows a
 TEST_CASE("window: a window whose parts are all empty can be fenced") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 0);
+    std::vector<int> nothing;
     pgas::fence epoch{w};
     epoch.next();
     epoch.put(0, 0, std::span<int const>{});
-    std::vector<int> nothing;
     epoch.get(team.size() - 1, 0, nothing);
   });
 }

@@ -275,7 +275,7 @@ class accesses : public refuses_temporaries_of_epochs<typename State::value_type
   }
 
  private:
-  Derived& opened(std::string_view operation) {
+  Derived& opened(called operation) {
     auto& self = static_cast<Derived&>(*this);
     self.check_open(operation);
     return self;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -19,6 +20,17 @@ namespace {
 
 using namespace pgas::launcher;
 
+/// Ends what the ranks that did start have left: a rank may have forked meanwhile.
+void end_orphans() {
+  for (int times = 0; times < 40; ++times) {
+    auto const left = pgas::detail::descendants();
+    for (auto const& each : left) ::kill(each.pid, SIGKILL);
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    if (left.empty()) return;
+    ::usleep(5000);
+  }
+}
+
 /// Starts all ranks. If one cannot be started, ends the others and throws what start() threw.
 std::vector<started_rank> start_all(options const& o, start_conditions const& with, int terminal_input) {
   descriptor const nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -29,8 +41,12 @@ std::vector<started_rank> start_all(options const& o, start_conditions const& wi
       ranks.push_back(start(rank, with, rank == 0 ? terminal_input : nothing.get()));
     }
   } catch (...) {
-    for (auto const& rank : ranks) ::kill(-rank.pid, SIGKILL);
+    for (auto const& rank : ranks) {
+      ::kill(-rank.pid, SIGKILL);
+      ::kill(rank.pid, SIGKILL);  // also if it has left its group
+    }
     for (auto const& rank : ranks) ::waitpid(rank.pid, nullptr, 0);
+    end_orphans();
     throw;
   }
   return ranks;
@@ -38,9 +54,14 @@ std::vector<started_rank> start_all(options const& o, start_conditions const& wi
 
 int launch(options const& o) {
   tidy_descriptors();
-  start_conditions with{
-      .program = o.program, .ranks = o.ranks, .job_fd = -1, .signal_mask = {}, .descriptor_limit = {}};
+  start_conditions with;
+  with.program = o.program;
+  with.ranks = o.ranks;
   with.descriptor_limit = raise_descriptor_limit();
+  if (o.timeout) {
+    with.deadline = std::chrono::steady_clock::now() + *o.timeout;
+    with.timeout = seconds_of(*o.timeout);
+  }
 
   // Signals are blocked until the supervisor handles them. Ranks get the launcher's original mask.
   ::signal(SIGCHLD, SIG_DFL);  // if ignored, exit codes would be lost

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of pgas-run: launcher_test.py --launcher PGAS_RUN --probe PROBE --pgas-probe PGAS_PROBE [NAME...]
+"""Tests of pgas-run: launcher_test.py --launcher PGAS_RUN --probe PROBE --pgas-probe PGAS_PROBE
+--stopped-start LIBRARY [NAME...]
 
 Most cases are rows of the table CASES. Those that act while the job runs are functions below it. After each,
 no process of the job may be left. NAMEs select the cases whose names contain one of them.
@@ -594,7 +595,41 @@ def typed_interrupt():
     assert code == 130 and shown.count(b"got 2") == 2, (code, shown)
 
 
-ACTIONS = [lines_stay_whole, lines_stay_whole_across_outputs, a_slow_reader_does_not_make_it_grow, the_reader_goes,
+def stopped_at_the_start(arguments, stops, rank=1):
+    """A job of three ranks, one of which stops before it runs the program."""
+    return Job(["-n", "3", *arguments, "sh", "-c", "echo $PGAS_RANK"], limit=12,
+               extra={"LD_PRELOAD": OPTIONS.stopped_start, "PGAS_TEST_STOPPED": str(rank),
+                      "PGAS_TEST_STOPS": str(stops)})
+
+
+def a_rank_stopped_at_the_start_is_continued():
+    job = stopped_at_the_start([], 2)
+    assert job.end() == 0, job.err
+    assert lines(job.out) == ["0", "1", "2"], job.out
+    said = lines(job.err)
+    assert len(said) == 2 and all(
+        re.fullmatch(r"pgas-run: rank 1 \(pid \d+\) was stopped before it ran sh; continuing it", s) for s in said), said
+
+
+def a_rank_stopped_at_the_start_holds_up_no_signal():
+    for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT"), (signal.SIGHUP, "SIGHUP")):
+        job = stopped_at_the_start([], 1000)
+        until(lambda: any(state(pid) == "T" for pid in processes(job.mark)), 5, "a stopped rank")
+        job.signal(number)
+        assert job.end() == 128 + number, job.err
+        assert re.search(rf"pgas-run: {name} came before rank 1 \(pid \d+\) ran sh; ended all ranks\n",
+                         job.err.decode()), job.err
+
+
+def a_rank_stopped_at_the_start_holds_up_no_timeout():
+    job = stopped_at_the_start(["--timeout", "0.5"], 1000, rank=0)
+    assert job.end() == 124, job.err
+    assert re.search(r"pgas-run: the timeout of 0.5 s was over before rank 0 \(pid \d+\) ran sh; ended all ranks\n",
+                     job.err.decode()), job.err
+
+
+ACTIONS = [a_rank_stopped_at_the_start_is_continued, a_rank_stopped_at_the_start_holds_up_no_signal,
+           a_rank_stopped_at_the_start_holds_up_no_timeout, lines_stay_whole, lines_stay_whole_across_outputs, a_slow_reader_does_not_make_it_grow, the_reader_goes,
            a_full_disk, to_a_file, interrupt_is_passed_on, interrupt_of_the_stubborn_kills_after_grace,
            second_interrupt_kills, terminate_is_passed_on, user_signals_are_passed_on, stop_and_continue,
            a_stopped_rank_ends_too, nohup_is_respected, no_orphans_when_the_launcher_is_killed,
@@ -618,12 +653,13 @@ def main():
     parser.add_argument("--launcher", required=True)
     parser.add_argument("--probe", required=True)
     parser.add_argument("--pgas-probe", required=True)
+    parser.add_argument("--stopped-start", required=True, help="the library that stops a rank before its program")
     parser.add_argument("--patience", type=float, default=4, help="factor on upper bounds of times, for a busy machine")
     parser.add_argument("--jobs", type=int, default=4, help="cases run at once")
     parser.add_argument("--scratch", default=os.environ.get("TMPDIR", "/tmp"))
     parser.add_argument("names", nargs="*")
     OPTIONS = parser.parse_args()
-    for name in ("launcher", "probe", "pgas_probe"):
+    for name in ("launcher", "probe", "pgas_probe", "stopped_start"):
         setattr(OPTIONS, name, os.path.abspath(getattr(OPTIONS, name)))
     # Tests that run in the background may have these ignored, and ranks would inherit that.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <launcher/hosts.hpp>
 #include <optional>
 #include <pgas/platform/setting.hpp>
@@ -44,6 +45,7 @@ goes to the rank's process group. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT t
 and starts the grace period; the second kills at once. SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed
 on. Processes that outlive their rank (daemons, too) end like a rank after the grace period. If SIGKILL
 ends pgas-run itself, the ranks die with it, but processes that they have started may stay.
+A rank that is stopped before it runs PROGRAM is continued after a second.
 
 With --hosts the launcher of MPI replaces pgas-run and does all this in its own way: PROGRAM must be linked
 to MPICH or Open MPI. A line on standard error shows the launcher and its arguments. It is srun in an
@@ -93,6 +95,13 @@ inline std::chrono::milliseconds parse_seconds(std::string_view option, std::str
 }
 
 }  // namespace detail
+
+/// A time in seconds, as users write it: "0.5".
+inline std::string seconds_of(std::chrono::milliseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", std::chrono::duration<double>(time).count());
+  return text;
+}
 
 /// Reads the command line up to the program's name. The rest belongs to the program. Throws usage_error.
 inline options parse(int argc, char** argv) {

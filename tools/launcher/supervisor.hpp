@@ -206,8 +206,7 @@ class supervisor {
 
   void time_out() {
     if (running_ == 0 || stage_ != stage::none) return;
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", std::chrono::duration<double>(*options_.timeout).count());
+    std::string const seconds = seconds_of(*options_.timeout);
     std::string list;
     int first = -1;
     for (auto const& r : ranks_) {
@@ -220,9 +219,8 @@ class supervisor {
       list += ')';
     }
     exit_code_ = 124;
-    say("still running after " + std::string(seconds) + " s: " + list + "; ending " +
-        (running_ == 1 ? "it" : "them"));
-    job_.timed_out(first, "the launcher's timeout of " + std::string(seconds) + " s is over");
+    say("still running after " + seconds + " s: " + list + "; ending " + (running_ == 1 ? "it" : "them"));
+    job_.timed_out(first, "the launcher's timeout of " + seconds + " s is over");
     bound_flush_ = true;
     end_after(patience());
   }

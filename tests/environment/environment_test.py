@@ -243,6 +243,15 @@ def faults(program, run):
            dict(code=3, out="", err=r"rank 1 .*was killed by signal 11", within=8))
     yield ("failures", "the supervisor is killed", [program, "supervisor"],
            dict(code=3, out="", err=r"the ranks' supervisor .* was killed", within=8))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        sentence = rf"the ranks' supervisor \(process \d+\) got {number.name} from process \d+, which ends the job"
+        yield ("signals to the supervisor", f"{number.name}", [program, "told", str(int(number))],
+               dict(code=3, out="", err=sentence, within=8))
+        yield ("signals to the supervisor", f"{number.name}, twice", [program, "told twice", str(int(number))],
+               dict(code=3, out="", err=sentence, within=4))
+        # An ignored signal changes nothing: the job ends when the trial's program is told to.
+        yield ("signals to the supervisor", f"{number.name}, which the program ignores",
+               [program, "ring told", str(int(number))], dict(before=ignore(number)))
     yield ("failures", "a second process joins as a rank", [run, "-n", "3", program, "again"],
            dict(out=WELL, err=r"cannot join as rank 1, as which process \d+ runs"))
 

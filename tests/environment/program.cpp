@@ -238,7 +238,11 @@ int main(int argc, char** argv) {
       return 0;
     }
     pgas::run<pgas::backends::process_map>(3, [&](team_type& team) {
-      if (what == "ring") ring(team);
+      if (what == "ring told" && team.rank() == 1) {
+        ::kill(::getppid(), std::atoi(argv[2]));
+        ::usleep(300'000);
+      }
+      if (what == "ring" || what == "ring told") ring(team);
       if (what == "close") close_all(team);
       if (what == "dump") dump(team);
       if (what == "descriptors") descriptors(team);
@@ -273,6 +277,17 @@ int main(int argc, char** argv) {
           for (;;) ::pause();
         }
         team.barrier();  // throws
+      }
+      if (what == "told" || what == "told twice") {  // a process asks the supervisor to end
+        int const signal = std::atoi(argv[2]);
+        if (team.rank() == 1) ::kill(::getppid(), signal);
+        if (team.rank() == 1 && what == "told twice") {
+          ::usleep(300'000);
+          ::kill(::getppid(), signal);
+        }
+        if (team.rank() == 2) team.barrier();
+        ::signal(SIGTERM, SIG_IGN);  // ranks that compute, and do not end by themselves
+        for (;;) ::pause();
       }
       if (what == "again") {  // another program joins as this rank
         team.barrier();

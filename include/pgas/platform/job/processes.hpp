@@ -27,8 +27,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// the ranks.
 ///
 /// It needs nothing from the program. The ranks are its children, so neither an ignored SIGCHLD nor a wait
-/// for any child in the program takes a rank's status. It blocks all signals, and it uses no descriptor, so
-/// no rank inherits one. As a subreaper it inherits the orphans of ranks: nothing of the job outlives it.
+/// for any child in the program takes a rank's status. It blocks all signals, and takes those that ask it to
+/// end: then the job ends by an error, and a second such signal kills. It leaves alone those that the program
+/// ignores. It uses no descriptor, so no rank inherits one. As a subreaper it inherits the orphans of ranks:
+/// nothing of the job outlives it.
 ///
 /// It reaps each rank and records a death in the job block. The other ranks then end by the errors that their
 /// waits throw. It ends what remains of a failed job: after `patience` by SIGTERM, after as long again by
@@ -59,6 +61,15 @@ class supervisor {
     struct ::sigaction standard {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &standard, &program_takes_);
+    ::sigemptyset(&awaited_);
+    ::sigaddset(&awaited_, SIGCHLD);
+    ::sigaddset(&awaited_, SIGTERM);
+    for (int const signal : {SIGINT, SIGHUP, SIGQUIT, SIGTERM}) {
+      struct ::sigaction now {};
+      if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+      ::sigaddset(&awaited_, signal);
+      ::sigaddset(&ending_, signal);
+    }
     if (program_lives()) start(main);
     while (reap()) {
       act(now());
@@ -176,15 +187,28 @@ class supervisor {
 
   /// Pauses until a process ends, the program ends, or the next step is due; at most 100 ms, since a rank may
   /// fail without an end.
-  void pause() const {
+  void pause() {
     if (kills_ == most_kills) ::_exit(1);  // a process hangs in the kernel
-    ::sigset_t awaited;
-    ::sigemptyset(&awaited);
-    ::sigaddset(&awaited, SIGCHLD);
-    ::sigaddset(&awaited, SIGTERM);
     std::int64_t const left = std::clamp<std::int64_t>(next_step_ - now(), 0, 100);
     ::timespec const limit{.tv_sec = 0, .tv_nsec = static_cast<long>(left * 1'000'000)};
-    ::sigtimedwait(&awaited, nullptr, &limit);
+    ::siginfo_t info{};
+    int const signal = ::sigtimedwait(&awaited_, &info, &limit);
+    if (signal > 0 && ::sigismember(&ending_, signal) == 1 && program_lives()) end_by(signal, info.si_pid);
+  }
+
+  /// Ends the job since a process asks for it. The first time the ranks may end by their errors.
+  void end_by(int signal, ::pid_t sender) {
+    if (std::exchange(is_told_, true)) {
+      next_signal_ = SIGKILL;
+      next_step_ = now();
+      return;
+    }
+    std::string const name = signal == SIGINT    ? "SIGINT"
+                             : signal == SIGHUP  ? "SIGHUP"
+                             : signal == SIGQUIT ? "SIGQUIT"
+                                                 : "SIGTERM";
+    job_.mark_failed(job::supervisor, text_of({"the ranks' supervisor (process ", self_, ") got ", name,
+                                               " from process ", sender, ", which ends the job"}));
   }
 
   job const& job_;
@@ -193,6 +217,9 @@ class supervisor {
   ::pid_t group_ = ::getpgrp();  ///< the program's, to which the ranks belong
   ::sigset_t signals_;
   struct ::sigaction program_takes_ {};  ///< the program's SIGCHLD, which ranks get
+  ::sigset_t awaited_{};                 ///< what ends a pause
+  ::sigset_t ending_{};                  ///< signals that end the job
+  bool is_told_ = false;                 ///< one of them has come
   plain_list<::pid_t> ranks_;            ///< the ranks' processes; 0: it does not run
   rank_t running_ = 0;
   std::int64_t next_step_ = never;

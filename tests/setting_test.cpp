@@ -82,7 +82,7 @@ std::vector<row> const refusals{
     {"PGAS_RANK",
      "a rank's number from 0 to 999999",
      no_numbers_and({"x", "2.0", "1000000"}),
-     {""},
+     {},
      run_forked},
     {"PGAS_RANK", "a rank's number from 0 to ", no_numbers_and({"x"}), {}, run_as_rank},
     {"PGAS_JOB_FD",
@@ -164,6 +164,23 @@ TEST_CASE("settings: each variable refuses a bad value by name, with the value a
       CHECK_NOTHROW(each.use());
     }
   }
+}
+
+TEST_CASE("settings: what a launcher passes to a rank comes whole, or is refused by the name of what lacks") {
+  if (!chosen(process_model::backend::name)) return;
+  std::string const advice = ", but a launcher sets PGAS_RANK, PGAS_RANKS and PGAS_JOB_FD";
+  for (char const* const name : {"PGAS_RANK", "PGAS_JOB_FD"}) {
+    CAPTURE(name);
+    with_variable const empty(name, "");
+    require_error(errc::invalid_argument, {std::string(name) + " is empty" + advice}, run_forked);
+  }
+  with_variable const rank("PGAS_RANK", "2");
+  require_error(errc::invalid_argument, {"PGAS_RANKS is missing" + advice}, run_forked);
+  with_variable const ranks("PGAS_RANKS", "2");
+  require_error(errc::invalid_argument, {"PGAS_JOB_FD is missing" + advice}, run_forked);
+  with_variable const fd("PGAS_JOB_FD", "100");
+  require_error(errc::invalid_argument, {"PGAS_RANK takes a rank's number below PGAS_RANKS, which is 2"},
+                run_forked);
 }
 
 TEST_CASE("settings: control characters in a refused value are shown as codes, and a long value is cut") {

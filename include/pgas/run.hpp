@@ -11,6 +11,7 @@
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/platform/job/core_limit.hpp>
 #include <pgas/platform/job/standard_streams.hpp>
+#include <pgas/platform/launched_rank.hpp>
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/uncaught.hpp>
 #include <pgas/support/algorithms.hpp>
@@ -65,10 +66,7 @@ rank_t decide_ranks(rank_t asked) {
   rank_t const there = ranks_from_launcher<Backend>(asked);
   if (there != any_ranks) return there;
   rank_t const given = ranks_from_environment();
-  auto const rank = setting::variable("PGAS_RANK");
-  bool const launched = rank.given();
-  if (launched) static_cast<void>(rank.whole("a rank's number", 0, 999'999));
-  bool const is_launched = given != any_ranks && launched;
+  bool const is_launched = launched_rank::find().has_value();
   if (is_launched && asked != any_ranks && asked != given) {
     throw_error(errc::mismatch, -1,
                 {"run: the program asks for ", asked, " ranks, but the launcher has started ", given,

@@ -243,6 +243,29 @@ def faults(program, run):
            dict(code=3, out="", err=r"rank 1 .*was killed by signal 11", within=8))
     yield ("failures", "the supervisor is killed", [program, "supervisor"],
            dict(code=3, out="", err=r"the ranks' supervisor .* was killed", within=8))
+    whole = {"PGAS_RANK": "0", "PGAS_RANKS": "3", "PGAS_JOB_FD": "0"}
+    asks = r"a launcher sets PGAS_RANK, PGAS_RANKS and PGAS_JOB_FD; start the ranks by pgas-run, or unset all three"
+    halves = [names for count in (1, 2) for names in itertools.combinations(whole, count) if names != ("PGAS_RANKS",)]
+    for names in halves:
+        missing = "|".join(set(whole) - set(names))
+        yield ("half of a launcher's environment", "only " + " and ".join(names), [program, "ring"],
+               dict(code=3, out="", err=rf"run: ({missing}) is missing, but {asks}", extra={n: whole[n] for n in names}))
+    for name in whole:
+        for others in ({}, whole):
+            if name == "PGAS_RANKS" and not others:  # the user's own variable
+                yield "half of a launcher's environment", "an empty number of ranks", [program, "ring"], {"extra": {name: ""}}
+                continue
+            yield ("half of a launcher's environment", f"{name} is empty" + (", others are there" if others else ""),
+                   [program, "ring"], dict(code=3, out="", err=rf"run: {name} is empty, but {asks}",
+                                           extra={**others, name: ""}))
+        for wrong in ("x", "-1", "1 ", "0x", "1.5", "99999999999999999999"):
+            yield ("half of a launcher's environment", f"{name} is {wrong!r}", [program, "ring"],
+                   dict(code=3, out="", err=rf"{name} takes a .*, not '{wrong}'", extra={**whole, name: wrong}))
+    yield ("half of a launcher's environment", "a rank that the job has not", [program, "ring"],
+           dict(code=3, out="", err=r"PGAS_RANK takes a rank's number below PGAS_RANKS, which is 3, not '3'",
+                extra={**whole, "PGAS_RANK": "3"}))
+    yield ("half of a launcher's environment", "a number of ranks alone", [program, "ring"],
+           dict(extra={"PGAS_RANKS": "5"}))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         sentence = rf"the ranks' supervisor \(process \d+\) got {number.name} from process \d+, which ends the job"
         yield ("signals to the supervisor", f"{number.name}", [program, "told", str(int(number))],

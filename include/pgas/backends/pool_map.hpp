@@ -43,7 +43,7 @@ class basic_pool_map {
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
     std::optional<detail::pool<Cache>> inherited;  // by the ranks that this process starts
-    if (detail::inherited::find().fd < 0) inherited = detail::pool<Cache>::map(Source::open());
+    if (!detail::launched_rank::find()) inherited = detail::pool<Cache>::map(Source::open());
     return detail::launch_processes(ranks, false, [&](detail::job const& mine) {
       auto const memory = inherited ? *inherited : detail::pool<Cache>::map(Source::open(), mine);
       auto const named = memory.watch(mine);

@@ -18,16 +18,22 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// All variables PGAS_..., all options --pgas-... and the launcher's options are read by this class. A value
 /// that is not allowed ends the program with errc::invalid_argument and one form of message: "PGAS_TIMEOUT
-/// takes a number of seconds from 0 to 32000000, not '5s'". An empty variable counts as unset.
+/// takes a number of seconds from 0 to 32000000, not '5s'". An empty variable counts as unset, but for what a
+/// launcher passes on: see launched_rank.
 class setting {
  public:
   /// A variable of the environment.
   static setting variable(char const* name) {
     char const* const text = std::getenv(name);
-    return {name, text != nullptr ? text : ""};
+    setting found(name, text != nullptr ? text : "");
+    found.is_empty_ = text != nullptr && found.text_.empty();
+    return found;
   }
   setting(std::string_view name, std::string_view text) : name_(name), text_(text) {}
 
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  /// Returns whether the variable is there without a text.
+  [[nodiscard]] bool is_empty() const noexcept { return is_empty_; }
   [[nodiscard]] bool given() const noexcept { return !text_.empty(); }
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
@@ -86,6 +92,7 @@ class setting {
  private:
   std::string name_;
   std::string text_;
+  bool is_empty_ = false;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

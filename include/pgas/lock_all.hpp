@@ -38,7 +38,7 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
     typename State::template boundary_type<boundary_of::both, opening_hints()> b(s.segment);
     auto const scope = as_shared_holder(s);
     s.lock.lock_all(b);
-    s.access_open = true;
+    s.access_open.begin_lock_all();
     if constexpr (may_hold_all) holds_all_ = s.lock.holds_all();
   }
   lock_all(lock_all&& other) noexcept

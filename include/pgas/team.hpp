@@ -7,6 +7,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/number_of_pair.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -208,10 +209,12 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
           return all_values(made, false, "split")[static_cast<std::size_t>(whose)];
         });
     shake.conclude();
+    std::uint64_t const split_number = detail::number_of_pair(state_->number, state_->splits++);
     if (!sub) return std::nullopt;
     using state = detail::team_state<Backend>;
     return team(
-        detail::shared_owner<state>(new state(std::move(*sub), std::move(*control), state_->deferred)));
+        detail::shared_owner<state>(new state(std::move(*sub), std::move(*control), state_->deferred,
+                                              detail::number_of_pair(split_number, members.front()))));
   }
 
   /// A value as a range whose type says that it has one element.

@@ -47,6 +47,18 @@ struct waiting_for {
   std::string_view operation;         ///< "fence", "complete", ...
   group awaited{};                    ///< the ranks whose signal may end the wait; empty: unknown
   time_point deadline = no_deadline;  ///< after it, errc::timed_out
+
+  /// Of `acquires`: none.
+  static constexpr rank_t no_part = -1;
+  /// Of `acquires`: a lock_all of a protocol that waits for exclusive locks on any part.
+  static constexpr rank_t all_parts = -2;
+  /// The part whose lock this wait is a step towards: this rank does not hold it yet. Without awaited ranks,
+  /// any rank may be in the way.
+  rank_t acquires = no_part;
+  /// The lock is exclusive: each rank that holds the part is in the way, beside the awaited ones.
+  bool alone = false;
+  /// The number of the window's locks. The control sets it.
+  std::uint64_t window = 0;
 };
 
 namespace detail {

@@ -193,6 +193,13 @@ enum class lock_kind {
 /// `try_lock` returns false if it would have to wait, and has then changed nothing. With a mailed protocol it
 /// may also return false for a free part: a release is a message, and a later try of another rank may
 /// overtake it, even if a fence came between. `unlock` publishes, then releases the lock.
+///
+/// A wait in `lock`, `try_lock` or `lock_all` names the part in `waiting_for::acquires`, and says by `alone`
+/// whether the lock is exclusive. A search for deadlocks asks the epochs of ranks that wait which locks they
+/// hold. A protocol that holds other locks than the open epochs say tells it, optionally: `is_taken(t)` is
+/// false for a lock that is open but not held; `has_in_all(t)` says whether lock_all holds a part;
+/// `holds_exclusively()` whether this rank has a lock that a lock_all of all parts at once waits for; and
+/// `waits_announced` is true if such a lock_all excludes exclusive locks while it waits.
 template <class P>
 concept target_lock_protocol =
     lock_protocol<P> && requires(typename P::template on<detail::archetype_for<P>>& p, no_boundary& b,

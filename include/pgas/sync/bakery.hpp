@@ -58,7 +58,10 @@ struct bakery {
         if (now == chooses) {
           // Not a wait for a lock: the other rank looks at the tickets, and waits for no rank.
           now = control_->wait_until(ticket(target, other), [](word later) { return later != chooses; },
-                                     {.operation = "try_lock", .awaited = group(&other, 1)});
+                                     {.operation = "try_lock",
+                                      .awaited = group(&other, 1),
+                                      .acquires = target,
+                                      .alone = kind == lock_kind::exclusive});
         }
         if (lets_pass(mine, other, now)) continue;
         give_back(target);
@@ -131,7 +134,10 @@ struct bakery {
     [[gnu::noinline]] void wait_for(rank_t target, word mine, rank_t other, std::string_view operation) {
       control_->wait_until(ticket(target, other),
                            [this, mine, other](word now) { return lets_pass(mine, other, now); },
-                           {.operation = operation, .awaited = group(&other, 1)});
+                           {.operation = operation,
+                            .awaited = group(&other, 1),
+                            .acquires = target,
+                            .alone = (mine & is_shared) == 0});
     }
 
     void give_back(rank_t target) {

@@ -186,16 +186,16 @@ struct biased {
     void lock(Place at, lock_kind kind, Boundary& b)
       requires requires(base& lock) { lock.lock(at, kind, b); }
     {
-      if constexpr (requires { base::lock_after(lasts_, at, kind, b, [] { return false; }); }) {
+      if constexpr (requires { base::lock_after(lasts_, at, kind, b, [](rank_t) { return false; }); }) {
         bool const alone = kind == lock_kind::exclusive;
-        base::lock_after(alone ? lasts_ : 0, at, kind, b, [this, alone] {
+        base::lock_after(alone ? lasts_ : 0, at, kind, b, [this, alone](rank_t target) {
           if (!alone || lasts_ == 0) return false;
-          end_bias();
+          end_bias(target);
           return true;
         });
       } else {
         if (kind == lock_kind::exclusive && lasts_ != 0) [[unlikely]]
-          end_bias();
+          end_bias(target_of(at));
         base::lock(at, kind, b);
       }
     }
@@ -229,6 +229,14 @@ struct biased {
     }
 
    private:
+    template <class Place>
+    static rank_t target_of(Place const& at) noexcept {
+      if constexpr (std::is_same_v<Place, rank_t>) {
+        return at;
+      } else {
+        return at.target;
+      }
+    }
     // These three are not inlined, so that a compiler puts what remains of their callers into epochs.
     template <boundary Boundary>
     [[gnu::noinline]] void lock_all_unbiased(Boundary& b) {
@@ -238,10 +246,11 @@ struct biased {
     [[gnu::noinline]] void unlock_all_unbiased(Boundary& b) {
       base::unlock_all(b);
     }
-    [[gnu::noinline]] void end_bias() {
-      bool const has_ended = bias_.end([this](auto const& left, word epochs, rank_t rank) {
-        control_->wait_until(left, [epochs](word now) { return now == epochs; },
-                             {.operation = "lock", .awaited = group(&rank, 1)});
+    [[gnu::noinline]] void end_bias(rank_t target) {
+      bool const has_ended = bias_.end([this, target](auto const& left, word epochs, rank_t rank) {
+        control_->wait_until(
+            left, [epochs](word now) { return now == epochs; },
+            {.operation = "lock", .awaited = group(&rank, 1), .acquires = target, .alone = true});
         return true;
       });
       lasts_ = has_ended ? 0 : 1;

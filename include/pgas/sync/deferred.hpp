@@ -61,6 +61,11 @@ struct deferred {
       of(target) = state::nothing;
     }
 
+    /// Returns whether the lock on a part is held, and not only asked for.
+    [[nodiscard]] bool is_taken(rank_t target) const noexcept {
+      return locks_[static_cast<std::size_t>(target)] == state::holds;
+    }
+
    private:
     enum class state : unsigned char { nothing, wants_shared, wants_exclusive, holds };
 

@@ -123,9 +123,9 @@ struct lock_messages {
     bool ask(rank_t target, message what, std::string_view operation) {
       ++asked_;
       tell(target, what);
-      return control_->wait_until(answer(control_->rank()),
-                                  [asked = asked_](word seen) { return seen / 2 == asked; },
-                                  {.operation = operation}) %
+      return control_->wait_until(
+                 answer(control_->rank()), [asked = asked_](word seen) { return seen / 2 == asked; },
+                 {.operation = operation, .acquires = target, .alone = what == wants_exclusive}) %
                  2 ==
              yes;
     }

@@ -139,8 +139,9 @@ struct mailed_locks {
       answer_ = nothing;
       tell(target, what, operation);
       // The answer may hang on any rank that holds the part, and the owner does not tell which.
-      line_.exchange([this] { return answer_ != nothing; }, target,
-                     {.operation = operation, .awaited = others_});
+      line_.exchange(
+          [this] { return answer_ != nothing; }, target,
+          {.operation = operation, .awaited = others_, .acquires = target, .alone = what == wants_exclusive});
       return answer_ == yes;
     }
     void tell(rank_t target, message what, std::string_view operation) {

@@ -158,9 +158,11 @@ struct mcs {
       return state.fetch_add(may_go_on, std::memory_order_release);
     }
     // The waits are not inlined, so that a compiler puts the accesses of a lock without conflict into epochs.
-    [[gnu::noinline]] word wait_to_be_let_in(rank_t target, std::string_view operation, group by) {
-      return control_->wait_until(state(self(), target), [](word now) { return (now & may_go_on) != 0; },
-                                  {.operation = operation, .awaited = by});
+    [[gnu::noinline]] word wait_to_be_let_in(rank_t target, lock_kind kind, std::string_view operation,
+                                             group by) {
+      return control_->wait_until(
+          state(self(), target), [](word now) { return (now & may_go_on) != 0; },
+          {.operation = operation, .awaited = by, .acquires = target, .alone = kind == lock_kind::exclusive});
     }
     [[gnu::noinline]] word wait_for_next(rank_t target, std::string_view operation) {
       return control_->wait_until(next(self(), target), [](word now) { return now != 0; },
@@ -175,7 +177,7 @@ struct mcs {
       if (kind == lock_kind::exclusive) {
         if (before != 0) [[unlikely]]
           return queue_exclusive(at.target, before, operation);
-        if (!nobody_is_active(at)) wait_to_be_let_in(at.target, operation, {});
+        if (!nobody_is_active(at)) wait_to_be_let_in(at.target, kind, operation, {});
       } else {
         take_shared(at, before, operation);
       }
@@ -187,7 +189,8 @@ struct mcs {
           .reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
       // Behind a shared request the last active rank lets this one in; no word tells yet which rank that will
       // be.
-      wait_to_be_let_in(target, operation, is_exclusive(before) ? group(&by, 1) : group{});
+      wait_to_be_let_in(target, lock_kind::exclusive, operation,
+                        is_exclusive(before) ? group(&by, 1) : group{});
     }
 
     /// Returns whether the first of the queue, with an exclusive request, may go on. If not, the last active
@@ -226,7 +229,7 @@ struct mcs {
           state(by, target).compare_exchange(waits, lets_in_next, std::memory_order_acquire)) {
         // release: pairs with the acquire load of `next` by the predecessor.
         next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);
-        return wait_to_be_let_in(target, operation, group(&by, 1));
+        return wait_to_be_let_in(target, lock_kind::shared, operation, group(&by, 1));
       }
       become_active(active(target));  // `by` is active and cannot leave before it knows its successor
       next(by, target).reset_unshared(request_for(lock_kind::shared), std::memory_order_release);

@@ -129,7 +129,7 @@ struct mcs_wp {
       if (before == 0 &&
           (state(target).fetch_add(listed, std::memory_order_acq_rel) & (writer | door_closed)) == 0)
         let_readers_in(target);
-      wait_to_be_woken(operation);
+      wait_to_be_woken(target, lock_kind::shared, operation);
       if (before == 0) return;
       detail::add(state(target), one_reader,
                   std::memory_order_relaxed);  // this rank is counted: no writer is active
@@ -157,9 +157,11 @@ struct mcs_wp {
       // release: pairs with the acquire load of the rank that waits; one rank wakes it, once.
       woken(who).reset_unshared(1, std::memory_order_release);
     }
-    [[gnu::noinline]] void wait_to_be_woken(std::string_view operation) {
+    [[gnu::noinline]] void wait_to_be_woken(rank_t target, lock_kind kind, std::string_view operation) {
       // No word says which rank wakes this one: the last reader, or a writer in between.
-      control_->wait_until(woken(me()), [](word now) { return now != 0; }, {.operation = operation});
+      control_->wait_until(
+          woken(me()), [](word now) { return now != 0; },
+          {.operation = operation, .acquires = target, .alone = kind == lock_kind::exclusive});
     }
 
     // Readers.
@@ -214,7 +216,7 @@ struct mcs_wp {
         // release: pairs with the acquire load of `next` by the predecessor.
         next(before, at.target).reset_unshared(me(), std::memory_order_release);
       }
-      wait_to_be_woken("lock");
+      wait_to_be_woken(at.target, lock_kind::exclusive, "lock");
     }
 
     void prepare_to_write(place_type at) {

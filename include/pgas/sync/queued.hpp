@@ -106,10 +106,10 @@ struct queued {
 
     template <boundary Boundary>
     void lock(place_type at, lock_kind kind, Boundary& b) {
-      lock_after(0, at, kind, b, [] { return false; });
+      lock_after(0, at, kind, b, [](rank_t) { return false; });
     }
-    /// The same, but calls first() before if `hindrance` is not 0. One branch finds that, and a queue. So it
-    /// also calls first() if there is a queue. first() returns whether there was a hindrance.
+    /// The same, but calls first(target) before if `hindrance` is not 0. One branch finds that, and a queue.
+    /// So it also calls first if there is a queue. first returns whether there was a hindrance.
     template <boundary Boundary, class First>
     void lock_after(word hindrance, place_type at, lock_kind kind, Boundary& b, First first) {
       rank_t const target = at.target;
@@ -157,6 +157,8 @@ struct queued {
       parts_[index(target)].in_all = true;
       b.refresh(group(&target, 1));
     }
+    /// Returns whether this rank's lock_all has a lock on a part.
+    [[nodiscard]] bool has_in_all(rank_t target) const noexcept { return parts_[index(target)].in_all; }
     template <boundary Boundary>
     void unlock_all(Boundary& b) {
       b.publish(everyone);
@@ -213,7 +215,7 @@ struct queued {
 
     template <class First>
     [[gnu::noinline]] void take_later(rank_t target, lock_kind kind, First first) {
-      bool const takes = first() ? take_now(place(target), kind) : go_past(target, kind);
+      bool const takes = first(target) ? take_now(place(target), kind) : go_past(target, kind);
       if (!takes) take_in_turn(target, kind, "lock");
     }
     [[gnu::noinline]] void take_after(word seen, rank_t target, lock_kind kind) {
@@ -304,11 +306,14 @@ struct queued {
       if (is_exclusive(seen)) {
         auto const holder = static_cast<rank_t>(seen / 2);
         return control_->wait_until(held(target), [seen](word now) { return now != seen; },
-                                    {.operation = operation, .awaited = group(&holder, 1)});
+                                    {.operation = operation,
+                                     .awaited = group(&holder, 1),
+                                     .acquires = target,
+                                     .alone = kind == lock_kind::exclusive});
       }
       if (is_free_for(kind, seen)) return seen;
       return control_->wait_until(held(target), [](word now) { return is_free(now) || is_exclusive(now); },
-                                  {.operation = operation});
+                                  {.operation = operation, .acquires = target, .alone = true});
     }
 
     [[gnu::noinline]] void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
@@ -321,7 +326,10 @@ struct queued {
         next_of(before).exchange(me(), std::memory_order_release);
         auto const awaited = static_cast<rank_t>(before - 1);
         control_->wait_until(first_in_queue(me()), [](word is_first) { return is_first != 0; },
-                             {.operation = operation, .awaited = group(&awaited, 1)});
+                             {.operation = operation,
+                              .awaited = group(&awaited, 1),
+                              .acquires = target,
+                              .alone = kind == lock_kind::exclusive});
       }
       bool const comes_back = std::exchange(parts_[index(target)].passed, std::uint8_t{0}) != 0;
       if (comes_back && has_core_) control_->pause(pause_of_first, {.operation = operation});

@@ -136,6 +136,11 @@ struct two_level {
       detail::add(all(), minus(one_all), std::memory_order_release);
     }
 
+    /// A lock_all that waits is counted already, so it excludes exclusive locks.
+    static constexpr bool waits_announced = Readers == waiting_readers::stay;
+    /// Returns whether this rank holds a lock that excludes lock_all.
+    [[nodiscard]] bool holds_exclusively() const noexcept { return exclusive_ != 0; }
+
    protected:
     // The halves of an exclusive unlock, for derived locks that take them in the other order.
     void free_part(rank_t target) { free_part(part(target)); }
@@ -203,12 +208,13 @@ struct two_level {
     [[gnu::noinline]] void take_exclusive(rank_t target, in_the_way what) {
       for (unsigned attempt = 0; what != in_the_way::nobody; ++attempt) {
         if (what == in_the_way::lock_all) {
-          control_->wait_until(all(), [](word now) { return !has_lock_all(now); }, {.operation = "lock"});
+          control_->wait_until(all(), [](word now) { return !has_lock_all(now); },
+                               {.operation = "lock", .acquires = target, .alone = true});
         } else if (word const seen = part(target).load(std::memory_order_relaxed); writer_of(seen) != 0) {
-          wait_for_writer(target, seen);
+          wait_for_writer(target, lock_kind::exclusive, seen);
         } else {
           control_->wait_until(part(target), [](word now) { return now == 0 || writer_of(now) != 0; },
-                               {.operation = "lock"});
+                               {.operation = "lock", .acquires = target, .alone = true});
         }
         before_retry(attempt, "lock");
         what = attempt_exclusive(part(target));
@@ -219,11 +225,11 @@ struct two_level {
     [[gnu::noinline]] void take_shared(rank_t target, word seen) {
       for (unsigned attempt = 0; writer_of(seen) != 0; ++attempt) {
         if constexpr (Readers == waiting_readers::stay) {
-          while (writer_of(seen) != 0) seen = wait_for_writer(target, seen);
+          while (writer_of(seen) != 0) seen = wait_for_writer(target, lock_kind::shared, seen);
           return;
         }
         detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
-        wait_for_writer(target, seen);
+        wait_for_writer(target, lock_kind::shared, seen);
         before_retry(attempt, "lock");
         // acquire: as the first attempt in lock.
         seen = part(target).fetch_add(one_shared, std::memory_order_acquire);
@@ -233,13 +239,14 @@ struct two_level {
     /// Continues after a request for all parts has found exclusive ones.
     [[gnu::noinline]] void take_all() {
       constexpr auto nobody_is_exclusive = [](word now) { return exclusives_of(now) == 0; };
+      constexpr waiting_for why{.operation = "lock_all", .acquires = waiting_for::all_parts, .alone = true};
       for (unsigned attempt = 0;; ++attempt) {
         if constexpr (Readers == waiting_readers::stay) {
-          control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
+          control_->wait_until(all(), nobody_is_exclusive, why);
           return;
         }
         detail::add(all(), minus(one_all), std::memory_order_relaxed);
-        control_->wait_until(all(), nobody_is_exclusive, {.operation = "lock_all"});
+        control_->wait_until(all(), nobody_is_exclusive, why);
         before_retry(attempt, "lock_all");
         // acquire: as the first attempt in lock_all.
         if (nobody_is_exclusive(all().fetch_add(one_all, std::memory_order_acquire))) return;
@@ -247,11 +254,14 @@ struct two_level {
     }
 
     /// Waits until `part` has no writer, or another writer than `seen`. The wait names the rank it is for.
-    word wait_for_writer(rank_t target, word seen) {
+    word wait_for_writer(rank_t target, lock_kind kind, word seen) {
       auto const writer = static_cast<rank_t>(writer_of(seen) - 1);
       return control_->wait_until(part(target),
                                   [seen](word now) { return writer_of(now) != writer_of(seen); },
-                                  {.operation = "lock", .awaited = group(&writer, 1)});
+                                  {.operation = "lock",
+                                   .awaited = group(&writer, 1),
+                                   .acquires = target,
+                                   .alone = kind == lock_kind::exclusive});
     }
 
     void before_retry(unsigned attempt, std::string_view operation) {

@@ -14,6 +14,8 @@ class rank_set {
   explicit rank_set(rank_t ranks) : has_(static_cast<std::size_t>(ranks)) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  /// The n of the set.
+  [[nodiscard]] rank_t ranks() const noexcept { return static_cast<rank_t>(has_.size()); }
   [[nodiscard]] bool contains(rank_t rank) const noexcept {
     return has_[static_cast<std::size_t>(rank)] != 0;
   }

@@ -24,14 +24,11 @@ class open_accesses {
   open_accesses(open_accesses const&) = delete;
   /// An epoch that is no lock opens, or ends. Requires that no lock is open.
   open_accesses& operator=(bool open) noexcept {
-    rank_t const now = open ? no_lock : none;
-    if (now_ == is_hindered) [[unlikely]] {
-      hindered_ = now;
-    } else {
-      now_ = now;
-    }
+    set(open ? no_lock : none);
     return *this;
   }
+  /// A lock_all opens. It ends like the others.
+  void begin_lock_all() noexcept { set(lock_of_all); }
 
   [[nodiscard]] bool any() const noexcept { return now_ != none && number() != none; }
   /// Returns whether a lock is open. If so, it ends by end_one_of_more, even if it is the only one.
@@ -46,6 +43,17 @@ class open_accesses {
   [[nodiscard]] bool has_lock(rank_t target) const noexcept {
     rank_t const now = number();
     return now == one_lock(target) || (now == locks && locked_.contains(target));
+  }
+
+  [[nodiscard]] bool is_lock_all() const noexcept { return number() == lock_of_all; }
+  /// Calls use(part) for each part on which a lock is open, held or not yet.
+  template <class Use>
+  void for_each_lock(Use&& use) const {
+    rank_t const now = number();
+    if (is_one_lock(now)) return use(part_of(now));
+    for (rank_t part = 0; now == locks && part < locked_.ranks(); ++part) {
+      if (locked_.contains(part)) use(part);
+    }
   }
 
   /// From now on begin_lock and end_lock return false, or they may return true again.
@@ -71,7 +79,7 @@ class open_accesses {
   /// The same beside other locks. Returns false, and does nothing, if another epoch stands in its way.
   [[nodiscard]] bool begin_one_more(rank_t target) noexcept {
     rank_t& now = number();
-    if (now == no_lock || has_lock(target)) return false;
+    if (now == no_lock || now == lock_of_all || has_lock(target)) return false;
     if (now == none) {
       now = one_lock(target);
       return true;
@@ -110,12 +118,20 @@ class open_accesses {
   static constexpr rank_t none = 0;
   static constexpr rank_t no_lock = std::numeric_limits<rank_t>::min();  ///< an epoch that is no lock
   static constexpr rank_t locks = no_lock + 1;  ///< more locks than one, or one that is left: see locked_
-  static constexpr rank_t is_hindered = no_lock + 2;  ///< any of these: see hindered_
+  static constexpr rank_t lock_of_all = no_lock + 2;
+  static constexpr rank_t is_hindered = no_lock + 3;  ///< any of these: see hindered_
   /// The number of one lock, on this part.
   static constexpr rank_t one_lock(rank_t part) noexcept { return ~part; }
   static constexpr rank_t part_of(rank_t number) noexcept { return ~number; }
   static constexpr bool is_one_lock(rank_t number) noexcept { return number < none && number > is_hindered; }
 
+  void set(rank_t now) noexcept {
+    if (now_ == is_hindered) [[unlikely]] {
+      hindered_ = now;
+    } else {
+      now_ = now;
+    }
+  }
   [[nodiscard]] rank_t& number() noexcept { return now_ == is_hindered ? hindered_ : now_; }
   [[nodiscard]] rank_t number() const noexcept { return now_ == is_hindered ? hindered_ : now_; }
 

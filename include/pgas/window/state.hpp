@@ -5,8 +5,10 @@
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
+#include <pgas/platform/job/held_locks.hpp>
 #include <pgas/platform/mail/mailed_control.hpp>
 #include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/support/number_of_pair.hpp>
 #include <pgas/support/shared_owner.hpp>
 #include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -29,7 +31,7 @@ class accesses;
 /// A state that knows more, as an array knows its shape, derives from it and names the accesses of its
 /// epochs.
 template <class T, class Backend, class Coherence, class Protocols, class Segment>
-struct window_state : use_count {
+struct window_state : use_count, lock_holder {
   using value_type = T;
   using backend_type = Backend;
   using coherence_type = Coherence;
@@ -91,14 +93,22 @@ struct window_state : use_count {
         lock(control, post_words(control.size())),
         elements(control, lock_words(control.size())),
         size(segment.part_bytes(segment.rank()) / sizeof(T)),
+        number(number_of_pair(team->number, team->windows)),
         access_open(segment.size()),
         deferred(team->deferred.get()) {
     if constexpr (access_checked_segment<segment_type>) segment.describe(label, sizeof(T));
     deferred->add(access_open);
+    if constexpr (tells_locks) {
+      control.number_locks(number);
+      control.locks().add(*this);
+    }
   }
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
-  ~window_state() override { deferred->remove(access_open); }
+  ~window_state() override {
+    deferred->remove(access_open);
+    if constexpr (tells_locks) control.locks().remove(*this);
+  }
 
   [[nodiscard]] rank_t rank() const noexcept { return segment.rank(); }
   [[nodiscard]] rank_t ranks() const noexcept { return segment.size(); }
@@ -177,6 +187,18 @@ struct window_state : use_count {
     if constexpr (abandoned_segment<segment_type>) segment.abandon();
   }
 
+  /// Adds the locks that this rank holds: those that are open, but not the one that it waits for.
+  void add_held(waiting_for const& why, plain_list<lock_key>& to) const override {
+    rank_t const awaited = why.window == number ? why.acquires : waiting_for::no_part;
+    access_open.for_each_lock([&](rank_t part) {
+      rank_t const in_job = team->backend.world_rank(part);
+      if (in_job != awaited && lock_is_taken(lock, part)) to.add(key_of_lock(number, in_job));
+    });
+    if (holds_exclusively(lock)) to.add(key_of_lock(number, waiting_for::all_parts));
+    bool const opens = awaited != waiting_for::no_part && why.operation == "lock_all";
+    if (access_open.is_lock_all() || opens) add_held_by_lock_all(awaited, to);
+  }
+
   shared_owner<team_state<Backend>> team;
   segment_type segment;
   control_type control;
@@ -186,9 +208,59 @@ struct window_state : use_count {
   typename Protocols::lock::template on<control_type> lock;
   [[no_unique_address]] element_modes_type elements;  ///< modifies single elements of each part
   std::size_t size;                                   ///< of the own part, in elements
+  std::uint64_t number;                               ///< of its locks, the same on every rank of the job
   open_accesses access_open;                          ///< the open epochs in which this rank accesses parts
   bool exposure_open = false;                         ///< an exposure or a fence epoch is open
   deferred_error* deferred;                           ///< that of the team, one load nearer
+
+ private:
+  /// This rank's waits tell the locks that it holds.
+  static constexpr bool tells_locks = requires(control_type& c, lock_holder& self) { c.locks().add(self); };
+
+  // What a protocol may say of a lock that is open.
+  template <class Lock>
+  static constexpr bool waits_announced = requires { requires Lock::waits_announced; };
+  template <class Lock>
+  static bool lock_is_taken(Lock const& l, rank_t part) noexcept {
+    if constexpr (requires { l.is_taken(part); }) {
+      return l.is_taken(part);
+    } else {
+      return true;
+    }
+  }
+  template <class Lock>
+  static bool holds_exclusively(Lock const& l) noexcept {
+    if constexpr (requires { l.holds_exclusively(); }) {
+      return l.holds_exclusively();
+    } else {
+      return false;
+    }
+  }
+  template <class Lock>
+  static bool holds_whole_window(Lock const& l) noexcept {
+    if constexpr (requires { l.holds_all(); }) {
+      return l.holds_all();
+    } else {
+      return false;
+    }
+  }
+
+  /// Adds what a lock_all holds that is open, or opens and waits for part `awaited`. Protocols take the parts
+  /// in the order of ranks then, unless they say which ones they have.
+  void add_held_by_lock_all(rank_t awaited, plain_list<lock_key>& to) const {
+    using lock_type = typename Protocols::lock::template on<control_type>;
+    if (holds_whole_window(lock)) return to.add(key_of_lock(number, whole_window));
+    if constexpr (requires { lock.has_in_all(rank_t{}); }) {
+      for (rank_t part = 0; part < ranks(); ++part) {
+        if (lock.has_in_all(part)) to.add(key_of_lock(number, team->backend.world_rank(part)));
+      }
+    } else if (awaited == waiting_for::all_parts ? waits_announced<lock_type> : access_open.is_lock_all()) {
+      to.add(key_of_lock(number, whole_window));
+    } else {
+      for (rank_t part = 0; awaited >= 0 && team->backend.world_rank(part) != awaited; ++part)
+        to.add(key_of_lock(number, team->backend.world_rank(part)));
+    }
+  }
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -71,12 +71,14 @@ template <class Backend>
 struct team_state {
   using control_type = typename Backend::control_type;
 
-  team_state(Backend b, control_type c, shared_owner<deferred_error> e)
+  /// `which` is the number of a team that was split from another one.
+  team_state(Backend b, control_type c, shared_owner<deferred_error> e, std::uint64_t which = 1)
       : backend(std::move(b)),
         control(std::move(c)),
         collectives(backend, control),
         operations(backend, control, slot_words(control.size())),
-        deferred(std::move(e)) {}
+        deferred(std::move(e)),
+        number(which) {}
   team_state(team_state const&) = delete;
   team_state& operator=(team_state const&) = delete;
 
@@ -94,7 +96,9 @@ struct team_state {
   slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
   operations_type operations;
   shared_owner<deferred_error> deferred;
-  int windows = 0;  ///< the number of the next window, the same on every rank
+  int windows = 0;       ///< the number of the next window, the same on every rank
+  int splits = 0;        ///< how often the team was split, the same on every rank
+  std::uint64_t number;  ///< the same on every rank, and another one than that of any other team of the job
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -17,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// The processor changes every word, for far ranks by the hands of its owner. So near and far changes are
 /// atomic against each other, and a store to a word rings its bell.
-class cluster_control {
+class cluster_control : public control_of_locks {
   /// A word: its address if it is near, else its owner and place.
   class any_word {
    public:
@@ -182,6 +182,8 @@ class cluster_control {
     wait_long(condition, why, bells);
     return found;
   }
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return near_->owner().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const { near_->pause(attempt, why); }
 
  private:
@@ -201,7 +203,7 @@ class cluster_control {
     if (wire_) here.emplace(*wire_);
     auto const prepare = [&](long_wait& patience) {
       if (wire_) wire_->settle_unless(condition);
-      patience.awaits(ranks_.to_world(why.awaited));
+      patience.awaits(ranks_, in_window(why));
       patience.sleeps_on(bells);
     };
     wait_on(near_->owner(), condition, why, label_, prepare);
@@ -211,7 +213,8 @@ class cluster_control {
     if (condition()) return;
     cluster::wire::serving const here(*wire_);
     wire_->settle_unless([] { return false; });
-    long_wait patience(near_->owner(), why, label_, ranks_.to_world(why.awaited));
+    long_wait patience(near_->owner(), why, label_);
+    patience.awaits(ranks_, in_window(why));
     while (!condition()) patience.pause();
   }
 

@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// A store to another rank's word returns at once; every other access waits for an answer. Memory: 64 bytes a
 /// word.
-class message_control {
+class message_control : public control_of_locks {
   using kind = loopback::message_kind;
 
   /// One word: its address if this rank owns it, else the rank to ask.
@@ -158,6 +158,8 @@ class message_control {
     return found;
   }
 
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return held_.owner().of_job().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const {
     back_off(held_.owner().of_job(), attempt, why);
   }
@@ -192,7 +194,8 @@ class message_control {
     }
     // A published wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);
-    long_wait patience(mine.of_job(), why, label_, ranks_.to_world(why.awaited));
+    long_wait patience(mine.of_job(), why, label_);
+    patience.awaits(ranks_, in_window(why));
     if (is_cheap) patience.sleeps_on(mine.bells());
     while (!served()) is_cheap ? patience.pause(served) : patience.pause();
   }

@@ -17,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A change of a word is an atomic operation of MPI, which has happened at return. A load of a word of this
 /// rank is a load: the window is unified, so a word that others have changed shows there. Its waits thus look
 /// at plain memory, and let MPI and the mail go on between two looks.
-class rma_control {
+class rma_control : public control_of_locks {
  public:
   static constexpr rmw read_modify_write = rmw::native;
   static constexpr bool can_park = false;
@@ -128,6 +128,8 @@ class rma_control {
         why);
     return found;
   }
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return window_->owner().of_job().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const {
     back_off(window_->owner().of_job(), attempt, why);
   }
@@ -137,7 +139,11 @@ class rma_control {
 
   template <class Condition>
   void wait(Condition&& condition, waiting_for const& why) const {
-    wait_for(window_->owner().of_job(), condition, why, label_, [&] { return ranks_.to_world(why.awaited); });
+    for (int i = 0; i < first_looks; ++i) {
+      if (condition()) return;
+    }
+    auto const prepare = [&](long_wait& patience) { patience.awaits(ranks_, in_window(why)); };
+    wait_on(window_->owner().of_job(), condition, why, label_, prepare);
   }
 
   std::unique_ptr<mpi::rma_window> window_;  ///< words point to it

@@ -17,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The words have loads and stores only: a locked instruction is atomic among the cores of one host, and the
 /// pool has no other agent. Cells exist, but their modifications do not compile.
 template <class Cache>
-class pool_control {
+class pool_control : public control_of_locks {
  public:
   static constexpr rmw read_modify_write = rmw::none;
   static constexpr bool can_park = false;
@@ -124,6 +124,8 @@ class pool_control {
     return found;
   }
 
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return extent_.owner().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
  private:
@@ -145,8 +147,14 @@ class pool_control {
 
   template <class Condition, class Bells>
   void wait(waiting_for const& why, Condition&& condition, Bells&& bells) const {
-    wait_for(
-        extent_.owner(), condition, why, label_, [&] { return ranks_.to_world(why.awaited); }, bells);
+    for (int i = 0; i < first_looks; ++i) {
+      if (condition()) return;
+    }
+    auto const prepare = [&](long_wait& patience) {
+      patience.awaits(ranks_, in_window(why));
+      patience.sleeps_on(bells());
+    };
+    wait_on(extent_.owner(), condition, why, label_, prepare);
   }
 
   /// The bell of a word: in the job's memory, since a bell needs the processors' read-modify-writes.

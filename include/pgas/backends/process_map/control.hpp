@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic. A
 /// store rings the bell at the end of the word's lines.
-class mapped_control {
+class mapped_control : public control_of_locks {
  public:
   static constexpr rmw read_modify_write = rmw::native;
   static constexpr bool can_park = true;
@@ -163,6 +163,8 @@ class mapped_control {
 
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return owner().locks(); }
   /// See control_of_cores.
   [[nodiscard]] rank_t most_at_once() const noexcept {
     return std::min(size(), static_cast<rank_t>(owner().block().cores));
@@ -185,7 +187,7 @@ class mapped_control {
     };
     auto const prepare = [&](long_wait& patience) {
       std::uint32_t* const bell = beside(at);
-      patience.awaits(ranks_.to_world(why.awaited));
+      patience.awaits(ranks_, in_window(why));
       patience.sleeps_on({&bell, 1});
     };
     wait_on(extent_.owner(), condition, why, label_, prepare);

@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Control words in their owners' memory, accessed past all caches. A read-modify-write holds the
 /// test-and-set register of the owner's core. Each access is a scheduling point. Memory: one line for each
 /// word.
-class scc_control {
+class scc_control : public control_of_locks {
   /// One word, as one core accesses it.
   class word_at {
    public:
@@ -160,7 +160,8 @@ class scc_control {
   }
 
   template <class Word, std::predicate<word> Predicate>
-  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& reason) const {
+    waiting_for const why = in_window(reason);
     scc::waiters* const waiting = &w.home().waiting;
     word seen = 0;
     std::optional<word> taken;
@@ -183,7 +184,8 @@ class scc_control {
   }
 
   template <class Word, std::predicate<word> Predicate>
-  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& reason) const {
+    waiting_for const why = in_window(reason);
     std::vector<word> seen(words.size());
     std::vector<scc::waiters*> waiting(words.size());
     std::size_t found = 0;
@@ -235,6 +237,10 @@ class scc_control {
     return {chip_->oracle(), ranks_.to_world(rank()), home_->roots, rank(), order, root};
   }
 
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept {
+    return chip_->turns().locks_of(ranks_.to_world(rank()));
+  }
   void pause(unsigned attempt, waiting_for const& why) const {
     serve();
     chip_->turns().pause(attempt, why);

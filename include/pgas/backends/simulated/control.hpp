@@ -18,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// All ranks are fibers of one thread, so words are plain integers. The machine keeps a rank's stores in
 /// order, and any other operation takes place before its rank goes on. An order is therefore only asked
 /// whether it is relaxed. Memory: eight bytes a word.
-class simulated_control {
+class simulated_control : public control_of_locks {
   class word_at {
    public:
     word_at(simulated::machine& m, rank_t self, rank_t owner, word* at) noexcept
@@ -133,6 +133,8 @@ class simulated_control {
     for (Word const& w : words) watches.push_back(w.watched());
     return await(watches, predicate, why).found;
   }
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return machine_->turns().locks_of(self()); }
   void pause(unsigned attempt, waiting_for const& why) const {
     machine_->turns().failed().check(self(), why.operation);
     machine_->pause(self(), attempt);
@@ -155,7 +157,9 @@ class simulated_control {
     check_word(self(), operation, owner, size(), i, count, label_);
   }
   template <class Predicate>
-  seen_word await(std::span<simulated::watch> watches, Predicate& predicate, waiting_for const& why) const {
+  seen_word await(std::span<simulated::watch> watches, Predicate& predicate,
+                  waiting_for const& reason) const {
+    waiting_for const why = in_window(reason);
     simulated::wait w{.self = self(),
                       .why = &why,
                       .label = label_,

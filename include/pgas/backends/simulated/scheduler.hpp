@@ -27,7 +27,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 class scheduler {
  public:
   scheduler(rank_t size, pgas::simulated::options const& how)
-      : how_(how), ranks_(static_cast<std::size_t>(size)) {}
+      : how_(how), ranks_(static_cast<std::size_t>(size)), locks_(ranks_.size()) {}
   scheduler(scheduler const&) = delete;
   scheduler& operator=(scheduler const&) = delete;
 
@@ -79,6 +79,8 @@ class scheduler {
   /// The bytes of a stack that were touched, on average.
   [[nodiscard]] std::size_t touched() const noexcept { return touched_; }
   [[nodiscard]] failure& failed() noexcept { return failed_; }
+  /// What holds the locks of a rank.
+  [[nodiscard]] held_locks& locks_of(rank_t rank) noexcept { return locks_[static_cast<std::size_t>(rank)]; }
 
   /// The clock of a rank.
   [[nodiscard]] ticks& clock(rank_t rank) noexcept { return of(rank).clock; }
@@ -210,7 +212,7 @@ class scheduler {
     waits.reserve(ranks_.size());
     for (rank_state const& r : ranks_) waits.push_back(r.waits);
     auto const first = std::find_if(waits.begin(), waits.end(), [](wait const* w) { return w != nullptr; });
-    failed_.note(static_cast<rank_t>(first - waits.begin()), describe(waits), errc::deadlock);
+    failed_.note(static_cast<rank_t>(first - waits.begin()), describe(waits, locks_), errc::deadlock);
     wake_all();
   }
   [[noreturn]] void overflowed() const {
@@ -221,7 +223,8 @@ class scheduler {
 
   pgas::simulated::options how_;
   std::vector<rank_state> ranks_;
-  watch_list bootstrap_;  ///< of the words of the bootstrap
+  std::vector<held_locks> locks_;  ///< of each rank
+  watch_list bootstrap_;           ///< of the words of the bootstrap
   event_queue events_;
   failure failed_;
   function_ref<void(rank_t)>* main_ = nullptr;

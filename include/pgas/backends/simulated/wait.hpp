@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <pgas/backends/simulated/event_queue.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/platform/job/held_locks.hpp>
 #include <pgas/platform/job/ranks.hpp>
 #include <pgas/support/function_ref.hpp>
 #include <pgas/support/text_of.hpp>
@@ -57,31 +58,45 @@ struct wait {
   word seen = 0;              ///< the value that satisfied the predicate
   std::size_t found = 0;      ///< its place among the watches
 
-  /// The awaited ranks: the first eight, and how many more.
-  [[nodiscard]] std::string awaited() const {
+  /// Ranks as text: the first eight, and how many more; or what is awaited if there are none.
+  [[nodiscard]] std::string text_of_ranks(plain_list<rank_t> const& all) const {
     std::string text;
-    std::size_t const shown = std::min<std::size_t>(why->awaited.size(), most_shown);
-    for (std::size_t i = 0; i < shown; ++i) {
-      rank_t const r = ranks->to_world(why->awaited[i]);
-      text.append(i == 0 ? "rank " : ",").append(std::to_string(r));
-    }
-    if (shown < why->awaited.size())
-      text.append(" and ").append(std::to_string(why->awaited.size() - shown)).append(" more");
-    return text.empty() ? "a rank" : text;
+    std::size_t const shown = std::min<std::size_t>(all.size(), most_shown);
+    for (std::size_t i = 0; i < shown; ++i)
+      text.append(i == 0 ? "rank " : ",").append(std::to_string(all[i]));
+    if (shown < all.size()) text.append(" and ").append(std::to_string(all.size() - shown)).append(" more");
+    return text.empty() ? awaited_otherwise(reason().acquires) : text;
   }
-  [[nodiscard]] std::string text() const {
-    return text_of({"rank ", self, " waits in ", why->operation, " (", label, ") for ", awaited()});
+  /// The reason, with the number of a part in the job.
+  [[nodiscard]] waiting_for reason() const { return ranks->in_job(*why); }
+  /// The sentence in a deadlock. `holders` hold the part whose lock is awaited.
+  [[nodiscard]] std::string text(plain_list<rank_t> const& holders) const {
+    return text_of({"rank ", self, " waits in ", why->operation, " (", label, ") for ",
+                    holders.empty() ? text_of_ranks(ranks->awaited(*why)) : text_of_ranks(holders)});
   }
   [[noreturn]] void throw_late() const {
-    throw error(errc::timed_out, self, why->operation,
-                text_of({"waited too long (", label, ") for ", awaited()}));
+    throw error(
+        errc::timed_out, self, why->operation,
+        text_of({"waited too long (", label, ") for ", text_of_ranks(ranks->to_world(why->awaited))}));
   }
 
   static constexpr std::size_t most_shown = 8;
 };
 
-/// The sentence of a deadlock: the first eight ranks that wait, and how many more wait or have returned.
-[[nodiscard]] inline std::string describe(std::vector<wait const*> const& waits) {
+/// The sentence of a deadlock: the first eight ranks that wait, and how many more wait or have returned. A
+/// rank that waits for an exclusive lock waits for those that hold the part.
+[[nodiscard]] inline std::string describe(std::vector<wait const*> const& waits,
+                                          std::vector<held_locks> const& locks) {
+  auto const holders = [&](wait const& waiter) {
+    plain_list<rank_t> found;
+    waiting_for const why = waiter.reason();
+    for (std::size_t other = 0; why.alone && other < waits.size(); ++other) {
+      waiting_for const theirs = waits[other] != nullptr ? waits[other]->reason() : waiting_for{};
+      if (waits[other] != &waiter && has_wanted(locks[other].during(theirs), why))
+        found.add(static_cast<rank_t>(other));
+    }
+    return found;
+  };
   std::string sentence;
   std::size_t shown = 0, waiting = 0, returned = 0;
   for (std::size_t rank = 0; rank < waits.size(); ++rank) {
@@ -93,7 +108,7 @@ struct wait {
     ++waiting;
     if (shown == wait::most_shown) continue;
     ++shown;
-    sentence.append(sentence.empty() ? "" : "; ").append(w->text());
+    sentence.append(sentence.empty() ? "" : "; ").append(w->text(holders(*w)));
   }
   if (waiting > shown) sentence += text_of({"; ", waiting - shown, " more ranks wait"});
   if (returned != 0) {

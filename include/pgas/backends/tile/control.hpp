@@ -14,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Control words in memory that the machine keeps coherent. An access is an instruction of costs::word
 /// cycles; a wait sleeps until another core changes its word, and handles messages meanwhile.
-class tile_control {
+class tile_control : public control_of_locks {
   /// One word, as one core accesses it. The orders need nothing: the cores run one at a time, in order.
   class word_at {
    public:
@@ -96,7 +96,8 @@ class tile_control {
   }
 
   template <class Word, std::predicate<word> Predicate>
-  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& reason) const {
+    waiting_for const why = in_window(reason);
     emulation::waiters* const waiting = &w.home().waiting;
     word seen = w.load(std::memory_order_acquire);
     machine_->wait(
@@ -105,7 +106,8 @@ class tile_control {
     return seen;
   }
   template <class Word, std::predicate<word> Predicate>
-  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& reason) const {
+    waiting_for const why = in_window(reason);
     std::vector<emulation::waiters*> waiting;
     for (Word const& w : words) {
       static_cast<void>(w.load(std::memory_order_acquire));
@@ -122,6 +124,8 @@ class tile_control {
     return found;
   }
 
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return machine_->turns().locks_of(self()); }
   void pause(unsigned attempt, waiting_for const& why) const {
     machine_->begin(self());
     machine_->serve(self());

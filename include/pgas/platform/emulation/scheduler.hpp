@@ -88,6 +88,8 @@ class scheduler {
   }
 
   [[nodiscard]] rank_t cores() const noexcept { return job_.size(); }
+  /// What holds the locks of a rank.
+  [[nodiscard]] held_locks& locks_of(rank_t rank) const noexcept { return job_.as(rank).locks(); }
   [[nodiscard]] rank_t current() const noexcept { return current_; }
   [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
   [[nodiscard]] std::uint64_t switches() const noexcept { return switches_; }
@@ -344,7 +346,7 @@ class scheduler {
     }
     if (!job_.failed()) {
       rank_t const who = static_cast<rank_t>(std::countr_zero(unfinished_));
-      job_.mark_failed(who, describe(blocked_), errc::deadlock);
+      job_.mark_failed(who, describe(blocked_, job_), errc::deadlock);
     }
     wake(unfinished_);
   }

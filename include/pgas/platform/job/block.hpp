@@ -19,7 +19,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// and extents. It holds plain numbers and characters only, since ranks may be different programs at
 /// different addresses.
 struct job_block {
-  static constexpr std::uint32_t layout = 0x70670004;  ///< changes whenever this struct does
+  static constexpr std::uint32_t layout = 0x70670005;  ///< changes whenever this struct does
   static constexpr std::size_t max_ranks = 1024;
   static constexpr std::size_t max_extents = 4096;
   static constexpr std::size_t max_entries = 64;
@@ -28,6 +28,9 @@ struct job_block {
   /// running: in the body of a job. returned: the body has ended, but the program may run another. finished:
   /// gone for good.
   enum phase : std::uint32_t { absent, running, returned, finished };
+
+  /// The locks that a wait can tell. A rank that holds more tells these.
+  static constexpr std::size_t max_locks = 64;
 
   /// One rank's wait. That rank alone writes it; a search for deadlocks reads it.
   struct alignas(128) rank_record {
@@ -39,6 +42,9 @@ struct job_block {
     std::array<std::atomic<char>, 24> operation{};
     std::array<std::atomic<char>, 24> label{};
     std::array<std::atomic<std::uint64_t>, max_ranks / 64> awaited{};  ///< one bit for each rank of the job
+    std::atomic<std::int32_t> acquires{0};              ///< the part whose lock it awaits, or negative
+    std::array<std::atomic<std::uint64_t>, 2> wants{};  ///< keys of the locks that must be released before
+    std::array<std::atomic<std::uint64_t>, max_locks> holds{};  ///< keys of locks; 0 ends them
   };
 
   /// A published key of the bootstrap.

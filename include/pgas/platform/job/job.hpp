@@ -68,6 +68,7 @@ class job {
     block->ranks = static_cast<std::uint32_t>(ranks);
     block->arena_bytes = memory->arena_bytes();
     block->timeout_seconds = timeout;
+    memory->know_ranks(ranks);
     return job(std::move(memory), supervisor);
   }
 
@@ -93,6 +94,7 @@ class job {
       throw_error(errc::mismatch, rank, "attach",
                   "launcher and program were built from different versions of pgas; build both from one");
     }
+    joined.memory_->know_ranks(joined.size());
     joined.claim_rank();
     return joined;
   }
@@ -102,7 +104,9 @@ class job {
     struct ::stat info {};
     if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < job_memory::block_bytes())
       throw_error(errc::invalid_argument, rank, "attach", "the descriptor is not the memory of a pgas job");
-    return job(job_memory::of_file(fd, info, rank), rank);
+    job shared(job_memory::of_file(fd, info, rank), rank);
+    shared.memory_->know_ranks(shared.size());
+    return shared;
   }
   /// Closes the memfd of create_for_launcher, when all ranks have joined.
   void close_memfd() const noexcept { memory_->close_descriptor(); }
@@ -116,6 +120,8 @@ class job {
 
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
+  /// What holds the locks of this rank.
+  [[nodiscard]] held_locks& locks() const noexcept { return memory_->locks_of(rank_); }
   /// The wait policy of the job.
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
   /// Returns whether the job has more ranks than cores. Computed once, since waits ask for it.

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <pgas/platform/job/block.hpp>
+#include <pgas/platform/job/held_locks.hpp>
 #include <pgas/platform/job/huge_pages.hpp>
 #include <pgas/support/algorithms.hpp>
 #include <pgas/support/shared_owner.hpp>
@@ -69,6 +70,7 @@ class job_memory {
   ~job_memory() {
     ::munmap(base_, bytes_);
     close_descriptor();
+    delete[] locks_;
   }
 
   [[nodiscard]] void* base() const noexcept { return base_; }
@@ -79,6 +81,11 @@ class job_memory {
   void close_descriptor() noexcept {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   }
+  /// What holds the locks of each rank that this process runs. Each rank asks for its own.
+  void know_ranks(rank_t ranks) {
+    if (locks_ == nullptr) locks_ = new held_locks[static_cast<std::size_t>(ranks)];
+  }
+  [[nodiscard]] held_locks& locks_of(rank_t rank) const noexcept { return locks_[rank]; }
   /// Returns whether this memory came from that file.
   [[nodiscard]] bool is_of(struct ::stat const& info) const noexcept {
     return device_ == info.st_dev && file_ == info.st_ino;
@@ -162,7 +169,8 @@ class job_memory {
   void* base_;
   std::uint64_t bytes_;
   int descriptor_;
-  ::dev_t device_ = 0;  ///< of memory that another process has made
+  held_locks* locks_ = nullptr;  ///< one for each rank
+  ::dev_t device_ = 0;           ///< of memory that another process has made
   ::ino_t file_ = 0;
 };
 

@@ -3,7 +3,9 @@
 
 #include <pgas/platform/job/bell.hpp>
 #include <pgas/platform/job/blocked.hpp>
+#include <pgas/platform/job/held_locks.hpp>
 #include <pgas/platform/job/job.hpp>
+#include <pgas/platform/job/ranks.hpp>
 #include <pgas/platform/job/service.hpp>
 #include <pgas/support/cores.hpp>
 #include <pgas/support/durations.hpp>
@@ -24,12 +26,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// word wakes it. A wait without bells sleeps for up to `longest_nap`.
 class long_wait {
  public:
-  /// `awaited` has numbers in the job. The wait copies them.
-  long_wait(job const& j, waiting_for const& why, std::string_view label, group awaited = {})
+  long_wait(job const& j, waiting_for const& why, std::string_view label)
       : job_(j), why_(why), label_(label), started_(now()), deadline_(in_nanoseconds(why.deadline)) {
     if (double const seconds = j.block().timeout_seconds; seconds > 0)
       deadline_ = std::min(deadline_, started_ + static_cast<std::int64_t>(seconds * double{second}));
-    awaits(awaited);
   }
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
@@ -38,12 +38,17 @@ class long_wait {
     if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
   }
 
-  /// Adds ranks whose signal may end the wait. Comes before the first pause.
+  /// Adds ranks whose signal may end the wait, as numbers in the job. Comes before the first pause.
   void awaits(group ranks) noexcept {
     for (rank_t const rank : ranks) {
       auto const r = static_cast<std::size_t>(rank);
       awaited_[r / 64] |= std::uint64_t{1} << (r % 64);
     }
+  }
+  /// The same for those that `why` names, and the lock that it acquires.
+  void awaits(team_ranks const& ranks, waiting_for const& why) {
+    why_ = ranks.in_job(why);
+    awaits(ranks.awaited(why));
   }
   /// Adds the bells of the awaited words: a store to one of the words then wakes this rank.
   void sleeps_on(std::span<std::uint32_t* const> bells) noexcept {
@@ -82,6 +87,7 @@ class long_wait {
   static constexpr std::int64_t late = 1000 * microsecond;
   static constexpr std::int64_t longest_nap = millisecond;
   static constexpr std::int64_t longest_sleep = 100 * millisecond;  ///< or 1 ms for each rank
+  static constexpr std::int64_t between_checks = 50 * millisecond;
   static constexpr std::int64_t first_interval = 500 * millisecond;
   static constexpr std::int64_t longest_interval = 4 * second;
 
@@ -120,7 +126,8 @@ class long_wait {
   }
 
   void publish() {
-    if (published_ || job_.rank() < 0) return;
+    if (published_) return check_locks();
+    if (job_.rank() < 0) return;
     auto& record = job_.record();
     auto const copy = [](auto& to, std::string_view from) {
       for (std::size_t i = 0; i < to.size(); ++i) {
@@ -130,9 +137,39 @@ class long_wait {
     copy(record.operation, why_.operation);
     copy(record.label, label_);
     for (std::size_t i = 0; i < words; ++i) record.awaited[i].store(awaited_[i], std::memory_order_relaxed);
+    bool const names_part = why_.acquires != waiting_for::no_part && why_.alone;
+    bool const of_part = names_part && why_.acquires >= 0;
+    record.acquires.store(why_.acquires, std::memory_order_relaxed);
+    record.wants[0].store(names_part ? key_of_lock(why_.window, why_.acquires) : 0,
+                          std::memory_order_relaxed);
+    record.wants[1].store(of_part ? key_of_lock(why_.window, whole_window) : 0, std::memory_order_relaxed);
+    publish_locks(job_.locks().during(why_));
     record.wait.fetch_add(1, std::memory_order_release);  // odd: published; pairs with the acquire in stuck()
     published_ = true;
     next_look_ = started_ + second;
+  }
+
+  void publish_locks(plain_list<lock_key> held) {
+    auto& holds = job_.record().holds;
+    held.cut(std::min(held.size(), holds.size()));
+    for (std::size_t i = 0; i < held.size(); ++i) holds[i].store(held[i], std::memory_order_relaxed);
+    if (held.size() < holds.size()) holds[held.size()].store(0, std::memory_order_relaxed);
+    held_ = std::move(held);
+  }
+  /// What other ranks call at this one during its wait may take and release locks. Then it is another wait.
+  void check_locks() {
+    auto const at = now();
+    if (at < next_check_) return;
+    next_check_ = at + between_checks;
+    auto now_held = job_.locks().during(why_);
+    now_held.cut(std::min(now_held.size(), job_block::max_locks));
+    bool same = now_held.size() == held_.size();
+    for (std::size_t i = 0; same && i < held_.size(); ++i) same = now_held[i] == held_[i];
+    if (same) return;
+    auto& wait = job_.record().wait;
+    wait.fetch_add(1, std::memory_order_release);  // even: none, while its locks change
+    publish_locks(std::move(now_held));
+    wait.fetch_add(1, std::memory_order_release);
   }
 
   /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
@@ -195,31 +232,45 @@ class long_wait {
         sentence += " has returned";
         continue;
       }
-      append_text(sentence, {" waits in ", text(record.operation), " (", text(record.label), ") for rank"});
-      auto const bits = [&record](std::size_t word) {
-        return record.awaited[word].load(std::memory_order_relaxed);
-      };
-      append_awaited(sentence, bits);
+      append_text(sentence, {" waits in ", text(record.operation), " (", text(record.label), ") for "});
+      awaited_ranks awaited{};
+      for (auto const& other : set) {
+        if (holds_wanted(job_.record(other.rank), record) && other.rank != member.rank)
+          awaited[word_of(other.rank)] |= bit_of(other.rank);
+      }
+      if (awaited == awaited_ranks{}) {
+        for (std::size_t i = 0; i < words; ++i)
+          awaited[i] = record.awaited[i].load(std::memory_order_relaxed);
+      }
+      append_awaited(sentence, awaited, record.acquires.load(std::memory_order_relaxed));
     }
     sentence += "; none of them can go on";
     return sentence;
   }
 
-  /// Appends the numbers of awaited ranks, of which bits_of(w) returns the w-th 64 bits.
-  void append_awaited(std::string& sentence, function_ref<std::uint64_t(std::size_t)> bits_of) const {
-    char const* separator = " ";
+  using awaited_ranks = std::array<std::uint64_t, words>;  ///< one bit for each rank of the job
+  static constexpr std::size_t word_of(rank_t rank) noexcept { return static_cast<std::size_t>(rank) / 64; }
+  static constexpr std::uint64_t bit_of(rank_t rank) noexcept {
+    return std::uint64_t{1} << (static_cast<std::size_t>(rank) % 64);
+  }
+
+  /// Appends the numbers of awaited ranks, or what is awaited if no rank is known.
+  void append_awaited(std::string& sentence, awaited_ranks const& awaited, rank_t acquires) const {
+    if (awaited == awaited_ranks{}) {
+      sentence += awaited_otherwise(acquires);
+      return;
+    }
+    char const* separator = "rank ";
     for (rank_t other = 0; other < job_.size(); ++other) {
-      auto const o = static_cast<std::size_t>(other);
-      if ((bits_of(o / 64) >> (o % 64) & 1U) != 0) {
+      if ((awaited[word_of(other)] & bit_of(other)) != 0)
         append_text(sentence, {std::exchange(separator, ","), other});
-      }
     }
   }
 
-  [[noreturn]] void time_out(std::int64_t waited) const {
-    std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for rank"});
-    auto const bits = [this](std::size_t word) { return awaited_[word]; };
-    append_awaited(sentence, bits);
+  [[noreturn]] void time_out(std::int64_t waited) {
+    std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for "});
+    bool const names_none = why_.acquires != waiting_for::no_part && why_.awaited.empty();
+    append_awaited(sentence, names_none ? awaited_ranks{} : awaited_, why_.acquires);
     throw_error(errc::timed_out, job_.rank(), why_.operation, {sentence});
   }
 
@@ -232,6 +283,8 @@ class long_wait {
   std::int64_t interval_ = first_interval / 2;
   bool looks_ = false;  ///< whether this wait looks for deadlocks
   std::array<std::uint64_t, words> awaited_{};
+  plain_list<lock_key> held_;  ///< what it has told of the rank's locks
+  std::int64_t next_check_ = 0;
   bell::list bells_;
   plain_list<sighting> last_;
   bool published_ = false;

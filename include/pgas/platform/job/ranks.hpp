@@ -31,6 +31,20 @@ class team_ranks {
     for (std::size_t i = 0; i < ranks.size(); ++i) world[i] = to_world(ranks[i]);
     return world;
   }
+  /// The ranks for which a wait is, in the job: all others, if it acquires a lock and names none.
+  [[nodiscard]] plain_list<rank_t> awaited(waiting_for const& why) const {
+    if (why.acquires == waiting_for::no_part || !why.awaited.empty()) return to_world(why.awaited);
+    plain_list<rank_t> others;
+    for (rank_t rank = 0; rank < size_; ++rank) {
+      if (rank != self_) others.add(to_world(rank));
+    }
+    return others;
+  }
+  /// The same reason with the number of the part in the job.
+  [[nodiscard]] waiting_for in_job(waiting_for why) const noexcept {
+    if (why.acquires >= 0) why.acquires = to_world(why.acquires);
+    return why;
+  }
 
  private:
   rank_t self_;

@@ -91,6 +91,9 @@ class mail {
     std::array<char, 24> operation;
     std::array<char, 24> label;
     std::array<std::uint64_t, job_block::max_ranks / 64> awaited;
+    std::int32_t acquires;
+    std::array<std::uint64_t, 2> wants;
+    std::array<std::uint64_t, job_block::max_locks> holds;
   };
   struct parcel {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -210,6 +213,11 @@ class mail {
       r.label[i] = mine.label[i].load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < r.awaited.size(); ++i)
       r.awaited[i] = mine.awaited[i].load(std::memory_order_relaxed);
+    r.acquires = mine.acquires.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < r.wants.size(); ++i)
+      r.wants[i] = mine.wants[i].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < r.holds.size(); ++i)
+      r.holds[i] = mine.holds[i].load(std::memory_order_relaxed);
     letter l = begin(letter_kind::record);
     auto const bytes = std::as_bytes(std::span(&r, 1));
     l.value.assign(bytes.begin(), bytes.end());
@@ -229,6 +237,11 @@ class mail {
       theirs.label[i].store(r.label[i], std::memory_order_relaxed);
     for (std::size_t i = 0; i < r.awaited.size(); ++i)
       theirs.awaited[i].store(r.awaited[i], std::memory_order_relaxed);
+    theirs.acquires.store(r.acquires, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < r.wants.size(); ++i)
+      theirs.wants[i].store(r.wants[i], std::memory_order_relaxed);
+    for (std::size_t i = 0; i < r.holds.size(); ++i)
+      theirs.holds[i].store(r.holds[i], std::memory_order_relaxed);
     theirs.phase.store(r.phase, std::memory_order_relaxed);
     theirs.checks.store(r.checks, std::memory_order_relaxed);
     theirs.wait.store(r.wait, std::memory_order_release);

@@ -138,6 +138,13 @@ template <std::size_t Bytes, std::size_t ElementBytes>
   }
 }
 
+// The address of each of the following is taken, which an always_inline function does not admit.
+template <std::size_t ElementBytes>
+void transpose_blocks_in_16(std::byte const* from, std::size_t from_pitch, std::byte* to,
+                            std::size_t to_pitch, std::size_t rows, std::size_t cols, bool streams,
+                            std::byte const* next) noexcept {
+  transpose_blocks<16, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams, next);
+}
 #if defined(__x86_64__)
 template <std::size_t ElementBytes>
 [[gnu::target("avx512f")]] void transpose_blocks_wide(std::byte const* from, std::size_t from_pitch,
@@ -261,7 +268,7 @@ void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t t
     if (__builtin_cpu_supports("avx2")) return in_bytes(transpose_blocks_in_32<sizeof(T)>, streams, then);
   }
 #endif
-  in_bytes(transpose_blocks<16, sizeof(T)>, streams, then);
+  in_bytes(transpose_blocks_in_16<sizeof(T)>, streams, then);
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

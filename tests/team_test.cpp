@@ -53,6 +53,33 @@ TEST_CASE("team: it knows the rank, the size, the nodes of ranks, and the time")
   });
 }
 
+TEST_CASE("collectives: values of every small type travel, bool among them") {
+  enum class side : char { left, right };
+  struct three {
+    char each[3];
+  };
+  struct nothing {};
+  everywhere([](auto& team) {
+    bool const is_last = team.rank() == team.size() - 1;
+    auto const flags = team.all_gather(is_last);
+    auto const sides = team.all_gather(is_last ? side::right : side::left);
+    auto const bytes = team.all_gather(static_cast<std::byte>(team.rank()));
+    auto const texts = team.all_gather(three{{'a', 'b', is_last ? 'z' : 'c'}});
+    for (rank_t r = 0; r < team.size(); ++r) {
+      auto const i = static_cast<std::size_t>(r);
+      bool const last = r == team.size() - 1;
+      require_equal(static_cast<bool>(flags[i]), last, "a bool");
+      require(sides[i] == (last ? side::right : side::left), "an enumerator");
+      require(bytes[i] == static_cast<std::byte>(r), "a byte");
+      require_equal(texts[i].each[2], last ? 'z' : 'c', "three characters");
+    }
+    require_equal(team.all_gather(nothing{}).size(), static_cast<std::size_t>(team.size()), "empty structs");
+    require_equal(team.broadcast(is_last, team.size() - 1), true, "a bool of a root");
+    require_equal(team.all_reduce(is_last, pgas::op::bit_or{}), true, "bit_or of bools");
+    require_equal(team.all_reduce(is_last, pgas::op::bit_and{}), team.size() == 1, "bit_and of bools");
+  });
+}
+
 TEST_CASE("team: no rank leaves a barrier before every rank has come") {
   everywhere([](auto& team) {
     auto w = make_window<int>(team, 1);

@@ -239,15 +239,17 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     if constexpr (std::is_same_v<T, bool>) {  // whose vector has no elements in memory
       auto const all = all_values(static_cast<unsigned char>(mine), by_slots, operation);
       return {all.begin(), all.end()};
-    }
-    std::vector<T> all(static_cast<std::size_t>(size()));
-    if (by_slots) {
-      state_->collectives.all_gather(
-          mine, operation, [&](rank_t rank, T const& value) { all[static_cast<std::size_t>(rank)] = value; });
     } else {
-      operations::all_gather(std::span(&mine, 1), all);
+      std::vector<T> all(static_cast<std::size_t>(size()));
+      if (by_slots) {
+        state_->collectives.all_gather(mine, operation, [&](rank_t rank, T const& value) {
+          all[static_cast<std::size_t>(rank)] = value;
+        });
+      } else {
+        operations::all_gather(std::span(&mine, 1), all);
+      }
+      return all;
     }
-    return all;
   }
   void check_rank(rank_t rank, detail::called operation) const {
     PGAS_EXPECTS(light, rank >= 0 && rank < size(),

@@ -5,6 +5,20 @@
 #error "pgas needs C++20: compile with -std=c++20 (Meson: cpp_std=c++20; CMake: cxx_std_20 as a feature)"
 #include <pgas-needs-C++20>  // no such file: the compiler stops here instead of refusing each later line
 #endif
+#if defined(__clang__)
+#if __clang_major__ < 16 && !defined(__apple_build_version__)  // Apple counts otherwise
+#error "pgas needs clang 16 or later, or g++ 12 or later: older compilers do not know enough of C++20"
+#include <pgas-needs-clang-16>
+#endif
+#elif defined(__GNUC__) && __GNUC__ < 12
+#error "pgas needs g++ 12 or later, or clang 16 or later: older compilers do not know enough of C++20"
+#include <pgas-needs-g++-12>
+#endif
+#include <version>
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 190000
+#error "pgas needs libc++ 19 or later, or libstdc++: older ones have no std::atomic_ref"
+#include <pgas-needs-libc++-19>
+#endif
 
 /// The level of the checks at run time: `none`, `light`, `normal` (the default) or `heavy`.
 ///

@@ -19,6 +19,10 @@
 #include <thread>
 #include <utility>
 
+#if !defined(__cpp_lib_jthread)
+#error "pgas: this header needs std::stop_token; with libc++ 19 compile with -fexperimental-library"
+#endif
+
 namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {

@@ -55,10 +55,15 @@ class file_image {
 /// Work of the disk, in a thread of its own. The thread calls nothing of the library, and takes no signals.
 class disk_work {
  public:
+  disk_work() = default;
+  disk_work(disk_work const&) = delete;
+  disk_work& operator=(disk_work const&) = delete;
+  ~disk_work() { join(); }
   template <class Act>
   void begin(Act act) {
+    join();
     has_ended_.store(false, std::memory_order_relaxed);  // relaxed: the thread does not exist yet
-    thread_ = std::jthread([this, act = std::move(act)] {
+    thread_ = std::thread([this, act = std::move(act)] {
       uninterrupted const without_signals;
       try {
         act();
@@ -74,9 +79,13 @@ class disk_work {
   [[nodiscard]] std::optional<file_failure> const& failed() const noexcept { return failed_; }
 
  private:
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
   std::atomic<bool> has_ended_ = true;
   std::optional<file_failure> failed_;
-  std::jthread thread_;  ///< destroyed first: joins
+  std::thread thread_;
 };
 
 /// One rank's side of a save that goes on beside other work.

@@ -46,6 +46,14 @@
 #define PGAS_UNSEEN_BY_TSAN
 #endif
 
+#if defined(_LIBCPP_VERSION)
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+/// Part of the Itanium C++ ABI, which libc++abi exports and does not declare.
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+#endif
+
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The memory on which a fiber runs, from an owner's source.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <locale.h>
+
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -55,9 +58,14 @@ class setting {
   /// A time in seconds. The limit of one year is as good as never, and fits into every clock.
   [[nodiscard]] double seconds() const {
     constexpr std::uint64_t most = 32'000'000;
-    double value = 0;
-    auto const [end, wrong] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    if (wrong != std::errc{} || end != text_.data() + text_.size() || !(value >= 0) ||
+    // Not by from_chars: that of libc++ 19 reads whole numbers alone.
+    static ::locale_t const plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    bool const is_decimal =
+        text_.find_first_not_of("0123456789.eE+-") == std::string::npos && text_[0] != '+';
+    char* end = nullptr;
+    errno = 0;
+    double const value = ::strtod_l(text_.c_str(), &end, plain);
+    if (!is_decimal || errno != 0 || end != text_.c_str() + text_.size() || !(value >= 0) ||
         value > static_cast<double>(most)) {
       refuse(text_of({"a number of seconds from 0 to ", most}));
     }

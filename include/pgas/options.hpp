@@ -8,6 +8,7 @@
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/platform/wait_policy.hpp>
 #include <pgas/run.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/in_quotes.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
@@ -172,7 +173,12 @@ struct protocols_on<Backend, backend_default_protocols> {
 /// Calls the body on the combination that the command line names. If there is none, the error lists the
 /// names.
 template <class Backends, class Coherences, class Protocols>
-struct dispatcher;
+struct dispatcher {
+  static_assert(always_false<Backends>,
+                "run: with argc and argv write "
+                "`pgas::run<pgas::backend_list<pgas::backends::process_map>>(argc, argv, body)`, "
+                "a list of backends");
+};
 
 template <class... Backends, class... Policies, class... AllProtocols>
 struct dispatcher<backend_list<Backends...>, coherence_list<Policies...>, protocols_list<AllProtocols...>> {

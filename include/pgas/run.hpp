@@ -15,6 +15,7 @@
 #include <pgas/platform/setting.hpp>
 #include <pgas/platform/uncaught.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/shared_owner.hpp>
@@ -178,14 +179,22 @@ void launch_ranks(rank_t asked, std::span<std::byte> result,
   flush_output();
 }
 
+/// A body that ranks call. Plain expressions: the traits of the standard would add six lines to each message
+/// about an error in the body.
+template <class Body, class Team>
+concept body_on = requires(Body const& body, Team& team) { body(team); };
+
+template <class Backend>
+using team_of_job = team<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>;
+
 /// Calls launch(bytes of the result, body of a rank), and returns the result of rank 0.
 template <class Team, class Body, class Launch>
 auto run_body(Body const& body, Launch const& launch) {
-  static_assert(std::invocable<Body const&, Team&>,
+  static_assert(body_on<Body, Team>,
                 "run: the body is called as `body(team)` on a copy per rank; take the team by `auto&` or "
                 "value, and do not "
                 "make the lambda mutable: ranks share no captured state");
-  using result = std::invoke_result_t<Body const&, Team&>;
+  using result = decltype(body(std::declval<Team&>()));
   uncaught_errors::report();
   static_assert(
       std::is_void_v<result> || transportable<result>,
@@ -237,13 +246,24 @@ auto run_on(rank_t asked, Body const& body) {
 /// MPI: MPI_Init to MPI_Finalize.
 template <backend Backend, class Body>
 auto run(rank_t ranks, Body const& body) {
+  // The compiler meets the body here first, so that few lines stand before an error in it.
+  static_cast<void>(detail::body_on<Body, detail::team_of_job<Backend>>);
   return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(ranks,
                                                                                                      body);
 }
 template <backend Backend, class Body>
 auto run(Body const& body) {
+  static_cast<void>(detail::body_on<Body, detail::team_of_job<Backend>>);
   return detail::run_on<Backend, typename Backend::default_coherence, default_protocols_on<Backend>>(
       detail::any_ranks, body);
+}
+
+/// Does not compile: says how a job is run.
+template <class Backend = void>
+auto run(detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<Backend>,
+                "run: write `pgas::run<pgas::backends::process_map>(ranks, [](auto& team) { ... });`, or "
+                "`pgas::run<pgas::backend_list<...>>(argc, argv, [](auto& team) { ... })` for a whole main");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/durations.hpp>
 #include <pgas/support/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
@@ -62,9 +63,6 @@ struct waiting_for {
 };
 
 namespace detail {
-
-template <class...>
-inline constexpr bool always_false = false;
 
 /// A cell has many writers. Behind a test-and-set register a plain store would be a lost update.
 struct refuses_store {

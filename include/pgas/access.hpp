@@ -4,6 +4,7 @@
 #include <array>
 #include <initializer_list>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 #include <span>
 #include <vector>
@@ -120,8 +121,9 @@ template <class State>
 /// Throws errc::outside_group when a target is not in the group. Costs a wait for a signal from each target,
 /// and a signal to each. MPI_Win_start, MPI_Win_complete.
 template <class State, hints Hints = hints{}>
-class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
-                             public State::template accesses_type<access<State, Hints>, Hints> {
+class [[nodiscard("an epoch needs a name")]] access
+    : public detail::epoch<access<State, Hints>, State>,
+      public State::template accesses_type<access<State, Hints>, Hints> {
   using base = detail::epoch<access, State>;
   friend base;
 
@@ -133,7 +135,7 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
   /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] access(Window const& w, detail::placed_group targets, hint<Given>...)
+  [[nodiscard("an epoch needs a name")]] access(Window const& w, detail::placed_group targets, hint<Given>...)
       : base(w.shared_state(), targets),
         targets_(detail::checked_group(w.state(), targets, {"start", targets.by()})) {
     State& s = state();
@@ -232,5 +234,20 @@ class [[nodiscard]] access : public detail::epoch<access<State, Hints>, State>,
 template <class Window, hints... Given>
 access(Window const&, detail::placed_group, hint<Given>...)
     -> access<typename Window::state_type, (hints{} | ... | Given)>;
+
+/// Does not compile: says how an access is opened.
+template <class None, hints Hints>
+class access<detail::misused<None>, Hints> {
+  static_assert(detail::always_false<None>,
+                "access: write `pgas::access epoch{window, {1, 2}};` with the ranks whose parts are "
+                "accessed, as a list or a span of pgas::rank_t, which is int");
+
+ public:
+  template <class... Arguments>
+  explicit access(Arguments const&...) {}
+};
+template <class None = void>
+access(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> access<detail::misused<None>, hints{}>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

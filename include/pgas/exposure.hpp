@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/access.hpp>
+#include <pgas/support/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -13,7 +14,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// visible. While the epoch is open, this rank must not store to its part.
 /// Costs a signal to each named rank, and a wait for a signal from each. MPI_Win_post, MPI_Win_wait.
 template <class State, hints Hints = hints{}>
-class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, State> {
+class [[nodiscard("an epoch needs a name")]] exposure : public detail::epoch<exposure<State, Hints>, State> {
   using base = detail::epoch<exposure, State>;
   friend base;
 
@@ -25,7 +26,8 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
   /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] exposure(Window const& w, detail::placed_group origins, hint<Given>...)
+  [[nodiscard("an epoch needs a name")]] exposure(Window const& w, detail::placed_group origins,
+                                                  hint<Given>...)
       : base(w.shared_state(), origins),
         origins_(detail::checked_group(w.state(), origins, {"post", origins.by()})) {
     State& s = state();
@@ -78,5 +80,20 @@ class [[nodiscard]] exposure : public detail::epoch<exposure<State, Hints>, Stat
 template <class Window, hints... Given>
 exposure(Window const&, detail::placed_group, hint<Given>...)
     -> exposure<typename Window::state_type, (hints{} | ... | Given)>;
+
+/// Does not compile: says how an exposure is opened.
+template <class None, hints Hints>
+class exposure<detail::misused<None>, Hints> {
+  static_assert(detail::always_false<None>,
+                "exposure: write `pgas::exposure epoch{window, {1, 2}};` with the ranks that access this "
+                "rank's part, as a list or a span of pgas::rank_t, which is int");
+
+ public:
+  template <class... Arguments>
+  explicit exposure(Arguments const&...) {}
+};
+template <class None = void>
+exposure(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> exposure<detail::misused<None>, hints{}>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

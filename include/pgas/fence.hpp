@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/platform/words/comparing_control.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -14,8 +15,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// opening.
 /// Costs a barrier at each end. MPI_Win_fence; OpenSHMEM: shmem_barrier_all.
 template <class State, hints Hints = hints{}>
-class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
-                            public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
+class [[nodiscard("an epoch needs a name")]] fence
+    : public detail::epoch<fence<State, Hints>, State>,
+      public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
   using base = detail::epoch<fence, State>;
   friend base;
 
@@ -27,7 +29,8 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
   /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] explicit fence(Window const& w, hint<Given>...) : base(w.shared_state()) {
+  [[nodiscard("an epoch needs a name")]] explicit fence(Window const& w, hint<Given>...)
+      : base(w.shared_state()) {
     State& s = this->state();
     detail::only_call const call(s, operation);
     s.enter(operation, !s.is_accessing() && !s.exposure_open,
@@ -98,5 +101,20 @@ class [[nodiscard]] fence : public detail::epoch<fence<State, Hints>, State>,
 
 template <class Window, hints... Given>
 fence(Window const&, hint<Given>...) -> fence<typename Window::state_type, (hints{} | ... | Given)>;
+
+/// Does not compile: says how a fence is opened.
+template <class None, hints Hints>
+class fence<detail::misused<None>, Hints> {
+  static_assert(detail::always_false<None>,
+                "fence: write `pgas::fence epoch{window};` with one window or array, and hints such as "
+                "pgas::read_only behind it; `auto [a, b] = pgas::fence_all{v, w};` takes several windows");
+
+ public:
+  template <class... Arguments>
+  explicit fence(Arguments const&...) {}
+};
+template <class None = void>
+fence(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> fence<detail::misused<None>, hints{}>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

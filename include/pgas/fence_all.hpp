@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <pgas/platform/words/comparing_control.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/joined_boundary.hpp>
 #include <pgas/window/same_ranks.hpp>
@@ -97,7 +98,7 @@ void check_fenced_together(First const& first, More const&... more) {
 /// one barrier.
 /// MPI: MPI_Win_fence of each window, with one barrier for all; OpenSHMEM: shmem_barrier_all.
 template <class First, class... More>
-class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> {
+class [[nodiscard("an epoch needs a name")]] fence_all : detail::epoch<fence_all<First, More...>, First> {
   using base = detail::epoch<fence_all, First>;
   friend base;
 
@@ -108,7 +109,7 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
   /// Opens an epoch on each window. Requires no other access or exposure epoch of this rank on any of them.
   template <class... Windows>
     requires std::same_as<std::tuple<typename Windows::state_type...>, std::tuple<First, More...>>
-  [[nodiscard]] explicit fence_all(Windows const&... windows)
+  [[nodiscard("an epoch needs a name")]] explicit fence_all(Windows const&... windows)
       : base(std::get<0>(std::tie(windows...)).shared_state()), each_(windows.shared_state()...) {
     if constexpr (assertions >= assertion_level::light) detail::check_fenced_together(windows.state()...);
     detail::only_call const call(*this->state_, operation);
@@ -166,6 +167,21 @@ class [[nodiscard]] fence_all : detail::epoch<fence_all<First, More...>, First> 
 
 template <class... Windows>
 fence_all(Windows const&...) -> fence_all<typename Windows::state_type...>;
+
+/// Does not compile: says how windows are fenced together.
+template <class None, class... More>
+class fence_all<detail::misused<None>, More...> {
+  static_assert(detail::always_false<None>,
+                "fence_all: write `auto [a, b] = pgas::fence_all{v, w};` with windows or arrays, a name for "
+                "each, and no hints");
+
+ public:
+  template <class... Arguments>
+  explicit fence_all(Arguments const&...) {}
+};
+template <class None = void>
+fence_all(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> fence_all<detail::misused<None>>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 #include <pgas/window/lock_place.hpp>
 #include <type_traits>
@@ -51,8 +52,9 @@ constexpr order_scope scope_of(lock_kind kind) noexcept {
 /// reported. Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM:
 /// shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
-class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State, detail::noted_use<State>>,
-                           public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
+class [[nodiscard("an epoch needs a name")]] lock
+    : public detail::epoch<lock<State, Kind, Hints>, State, detail::noted_use<State>>,
+      public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
   using base = detail::epoch<lock, State, detail::noted_use<State>>;
   friend base;
   static_assert(target_lock_protocol<typename State::lock_protocol>,
@@ -68,12 +70,13 @@ class [[nodiscard]] lock : public detail::epoch<lock<State, Kind, Hints>, State,
   /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] lock(Window const& w, detail::with_caller<rank_t> target, lock_kind_constant<Kind>,
-                     hint<Given>...)
+  [[nodiscard("an epoch needs a name")]] lock(Window const& w, detail::with_caller<rank_t> target,
+                                              lock_kind_constant<Kind>, hint<Given>...)
       : lock(w.shared_state(), target, Kind, takes::now) {}
   template <class Window, hints... Given>
     requires(std::same_as<typename Window::state_type, State> && Kind == detail::kind_at_run_time)
-  [[nodiscard]] lock(Window const& w, detail::with_caller<rank_t> target, lock_kind kind, hint<Given>...)
+  [[nodiscard("an epoch needs a name")]] lock(Window const& w, detail::with_caller<rank_t> target,
+                                              lock_kind kind, hint<Given>...)
       : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
   [[gnu::always_inline]] ~lock() {
@@ -320,5 +323,20 @@ template <class Window, hints... Given>
   return lock<typename Window::state_type, detail::kind_at_run_time,
               (detail::hints_of(detail::kind_at_run_time) | ... | Given)>::try_open(w, target, kind);
 }
+
+/// Does not compile: says how a lock is opened.
+template <class None, lock_kind Kind, hints Hints>
+class lock<detail::misused<None>, Kind, Hints> {
+  static_assert(detail::always_false<None>,
+                "lock: write `pgas::lock epoch{window, rank, pgas::exclusive};` with the rank whose part is "
+                "locked, and pgas::exclusive or pgas::shared");
+
+ public:
+  template <class... Arguments>
+  explicit lock(Arguments const&...) {}
+};
+template <class None = void>
+lock(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> lock<detail::misused<None>, lock_kind::shared, hints{}>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

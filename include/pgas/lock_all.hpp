@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -15,8 +16,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// exclude the epoch, part by part. A rank that waits for one part while it holds another can take part in a
 /// deadlock, as with all locks. MPI_Win_lock_all, MPI_Win_unlock_all; OpenSHMEM needs no such call.
 template <class State, hints Hints = hints{.passive = true}>
-class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, State>,
-                               public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
+class [[nodiscard("an epoch needs a name")]] lock_all
+    : public detail::epoch<lock_all<State, Hints>, State>,
+      public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
   using base = detail::epoch<lock_all, State>;
   friend base;
 
@@ -28,7 +30,8 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
   /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard]] explicit lock_all(Window const& w, hint<Given>...) : base(w.shared_state()) {
+  [[nodiscard("an epoch needs a name")]] explicit lock_all(Window const& w, hint<Given>...)
+      : base(w.shared_state()) {
     State& s = state();
     detail::only_call const call(s, operation);
     s.enter(operation, !s.is_accessing(),
@@ -122,5 +125,21 @@ class [[nodiscard]] lock_all : public detail::epoch<lock_all<State, Hints>, Stat
 template <class Window, hints... Given>
 lock_all(Window const&, hint<Given>...)
     -> lock_all<typename Window::state_type, (hints{.passive = true} | ... | Given)>;
+
+/// Does not compile: says how a lock_all is opened.
+template <class None, hints Hints>
+class lock_all<detail::misused<None>, Hints> {
+  static_assert(
+      detail::always_false<None>,
+      "lock_all: write `pgas::lock_all epoch{window};` with one window or array; it is shared and takes "
+      "neither a rank nor a kind, as `pgas::lock epoch{window, rank, pgas::exclusive};` does");
+
+ public:
+  template <class... Arguments>
+  explicit lock_all(Arguments const&...) {}
+};
+template <class None = void>
+lock_all(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
+    -> lock_all<detail::misused<None>, hints{}>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -5,6 +5,7 @@
 #include <pgas/array/blocks.hpp>
 #include <pgas/array/checked_cells.hpp>
 #include <pgas/array/scattered.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/epoch.hpp>
 #include <span>
 #include <string>
@@ -292,6 +293,33 @@ class array_accesses
     check_before({"rget_accumulate", by}, values, before, each_in(at, mask));
     get_accumulate_cells(epoch(), values, before, op, each_in(at, mask));
     return {};
+  }
+
+  /// Does not compile: says how put is called.
+  template <class None = void>
+  auto put(anything = {}, anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(always_false<None>,
+                  "put: write `epoch.put({i, j}, value)` for a cell, `epoch.put({{i, j}, {rows, cols}}, "
+                  "values)` for a box with a std::vector or std::span of one value a cell, or "
+                  "`epoch.put(rank, index, value)` for a place in a part; values have the type of the cells");
+  }
+  /// Does not compile: says how get is called.
+  template <class None = void>
+  auto get(anything = {}, anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(always_false<None>,
+                  "get: write `epoch.get({i, j})` for a cell, `epoch.get({{i, j}, {rows, cols}}, values)` "
+                  "for a box with a std::vector or std::span to fill, or `epoch.get(rank, index)` for a "
+                  "place in a part; values have the type of the cells");
+  }
+  /// Does not compile: says how accumulate is called.
+  template <class None = void>
+  auto accumulate(anything_but_braces = {}, anything_but_braces = {}, anything_but_braces = {},
+                  anything_but_braces = {}, anything_but_braces = {}) {
+    static_assert(
+        always_false<None>,
+        "accumulate: write `epoch.accumulate({{i, j}, {rows, cols}}, values)` for a box with a std::vector "
+        "or std::span of one value a cell, or `epoch.accumulate(rank, index, value)` for a place in a part, "
+        "perhaps with an operation behind it, such as `pgas::op::max{}`; values have the type of the cells");
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/support/anything.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/opened_piece.hpp>
 #include <pgas/window/epoch_base.hpp>
@@ -111,11 +112,13 @@ class accesses : public refuses_temporaries_of_epochs<typename State::value_type
   /// MPI_Accumulate.
   template <operation_argument Op = op::sum>
   void accumulate(rank_t target, std::size_t i, value_type const& value, Op op = {}, caller by = here()) {
+    refuse_operation<Op, value_type>();  // here, so that few lines stand before its message
     to<"accumulate">(target, by).accumulate(i, value, op, by);
   }
   template <operation_argument Op = op::sum>
   void accumulate(rank_t target, std::size_t first, std::span<value_type const> values, Op op = {},
                   caller by = here()) {
+    refuse_operation<Op, value_type>();
     to<"accumulate">(target, by).accumulate(first, values, op, by);
   }
   /// Like accumulate, and returns the value before, or fills `before`. MPI_Get_accumulate.
@@ -176,6 +179,7 @@ class accesses : public refuses_temporaries_of_epochs<typename State::value_type
   /// Adds to an element and returns its value before. MPI_Fetch_and_op, shmem_atomic_fetch_add.
   [[nodiscard]] value_type fetch_add(rank_t target, std::size_t i, value_type const& value,
                                      caller by = here()) {
+    refuse_operation<op::sum, value_type>();
     return to<"fetch_add">(target, by).fetch_add(i, value, by);
   }
   /// Replaces an element and returns its value before. MPI_Fetch_and_op with MPI_REPLACE, shmem_atomic_swap.
@@ -243,6 +247,47 @@ class accesses : public refuses_temporaries_of_epochs<typename State::value_type
     accumulate(piece.rank, in(piece, {"accumulate", by}, first, values.size()), values, op, by);
   }
 
+  /// Does not compile: says how put is called.
+  template <class None = void>
+  auto put(anything = {}, anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(
+        always_false<None>,
+        "put: write `epoch.put(rank, index, value)`, or `epoch.put(rank, index, values)` with a std::vector "
+        "or std::span of elements side by side, which is no std::vector<bool>; the elements have the type of "
+        "the window, so copy elements of another type to a vector of that type first");
+  }
+  /// Does not compile: says how get is called.
+  template <class None = void>
+  auto get(anything = {}, anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(
+        always_false<None>,
+        "get: write `epoch.get(rank, index)`, or `epoch.get(rank, index, values)` with a std::vector or "
+        "std::span to fill, which has a name, is not const and is no std::vector<bool>; the elements have "
+        "the type of the window, so copy elements of another type to a vector of that type first");
+  }
+  /// Does not compile: says how accumulate is called.
+  template <class None = void>
+  auto accumulate(anything_but_braces = {}, anything_but_braces = {}, anything_but_braces = {},
+                  anything_but_braces = {}, anything_but_braces = {}) {
+    static_assert(
+        always_false<None>,
+        "accumulate: write `epoch.accumulate(rank, index, value)` or `epoch.accumulate(rank, index, "
+        "values)`, perhaps with an operation behind it, such as `pgas::op::max{}`; the elements have the "
+        "type of the window, so copy elements of another type to a vector of that type first");
+  }
+  /// Does not compile: says how fetch_add is called.
+  template <class None = void>
+  auto fetch_add(anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(always_false<None>, "fetch_add: write `epoch.fetch_add(rank, index, value)`");
+  }
+  /// Does not compile: says how compare_exchange is called.
+  template <class None = void>
+  auto compare_exchange(anything = {}, anything = {}, anything = {}, anything = {}, anything = {}) {
+    static_assert(always_false<None>,
+                  "compare_exchange: write `epoch.compare_exchange(rank, index, expected, desired)`, where "
+                  "expected is a variable of the type of the elements");
+  }
+
   /// The element that a global pointer names.
   [[nodiscard]] global_ref<typename State::memory_state, Hints> operator[](
       with_caller<global_ptr<value_type>> at) {
@@ -251,6 +296,16 @@ class accesses : public refuses_temporaries_of_epochs<typename State::value_type
   }
   [[nodiscard]] global_ref<typename State::memory_state, Hints> operator[](placed_numbers at) {
     return (*this)[with_caller(global_ptr<value_type>{at.rank, at.index}, at.by)];
+  }
+
+  /// Does not compile: says how an element is named.
+  template <class Index>
+    requires(!std::is_convertible_v<Index const&, global_ptr<value_type>>)
+  auto operator[](Index const&) {
+    static_assert(
+        always_false<Index>,
+        "operator[]: write `epoch[array.at(i, j)]` for a cell, or `epoch[window.pointer(rank, i)]` for an "
+        "element, and then `.load()` or `.store(value)`");
   }
 
   /// Returns when this rank's puts to `target` have arrived. Later gets see the elements that are there at

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <pgas/concepts/access_kind.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/checked_part.hpp>
 #include <pgas/window/refused_temporaries.hpp>
 #include <span>
@@ -82,6 +83,23 @@ class target_transfers : public checked_part<State, Hints, Where>,
   void put(rows_of at, std::span<value_type const> values, caller by = here()) const {
     check_count({"put", by}, values.size(), at.size());
     put(at, values.data(), at.cols, by);
+  }
+
+  /// Does not compile: says how put is called.
+  template <class None = void>
+  auto put(anything = {}, anything = {}, anything = {}, anything = {}) const {
+    static_assert(always_false<None>,
+                  "put: write `view.put(index, value)`, or `view.put(index, values)` with a std::vector or "
+                  "std::span of elements side by side; the elements have the type of the window, so copy "
+                  "elements of another type to a vector of that type first");
+  }
+  /// Does not compile: says how get is called.
+  template <class None = void>
+  auto get(anything = {}, anything = {}, anything = {}, anything = {}) const {
+    static_assert(always_false<None>,
+                  "get: write `view.get(index)`, or `view.get(index, values)` with a std::vector or "
+                  "std::span to fill, which has a name and is not const; the elements have the type of the "
+                  "window, so copy elements of another type to a vector of that type first");
   }
 
   /// Returns one element; blocks until it has arrived. A loop that waits for a value is a race: see

@@ -84,10 +84,9 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   /// values go as those of a range do, so no rank serves all others. Elements of a range, or of an array that
   /// has a name, are filled in their place instead. MPI_Bcast.
   template <class T>
-    requires(!detail::filled_by_broadcast<T>)
+    requires(!detail::filled_by_broadcast<T> && transportable<std::remove_cvref_t<T>>)
   [[nodiscard]] std::remove_cvref_t<T> broadcast(T&& value, rank_t root = 0,
                                                  detail::caller by = detail::here()) const {
-    detail::refuse_type<std::remove_cvref_t<T>>();
     check_rank(root, {"broadcast", by});
     std::remove_cvref_t<T> result = std::forward<T>(value);
     if (goes_by_slots()) {
@@ -100,10 +99,25 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return result;
   }
 
+  /// Does not compile: says what cannot be broadcast.
+  template <class T>
+    requires(!detail::filled_by_broadcast<T> && !transportable<std::remove_cvref_t<T>>)
+  auto broadcast(T&&, rank_t = 0) const {
+    using value = std::remove_cvref_t<T>;
+    static_assert(
+        !detail::side_by_side<value> || !std::is_const_v<std::remove_reference_t<T>>,
+        "broadcast: elements are filled on each rank; give a vector that has a name and is not const");
+    detail::refuse_type<value>();
+  }
+
   /// Every rank returns all ranks' values, in rank order. Collective. With more than 16 ranks, a rank sends a
   /// message for each doubling of the ranks, and reads no other rank's values. MPI_Allgather.
   template <class T>
   [[nodiscard]] std::vector<T> all_gather(T const& mine) const {
+    static_assert(
+        transportable<T> || !detail::side_by_side<T>,
+        "all_gather: write `team.all_gather(elements, all)` with room for the elements of all ranks, "
+        "or give one value");
     detail::refuse_type<T>();
     return all_values(mine, goes_by_slots(), "all_gather");
   }

@@ -33,6 +33,7 @@ namespace op {
 struct sum {
   static constexpr op_kind kind = op_kind::sum;
   template <class T>
+    requires requires(T old, T value) { static_cast<T>(old + value); }
   constexpr T operator()(T old, T value) const {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       using wrapping = std::make_unsigned_t<T>;
@@ -46,6 +47,7 @@ struct sum {
 struct product {
   static constexpr op_kind kind = op_kind::product;
   template <class T>
+    requires requires(T old, T value) { static_cast<T>(old * value); }
   constexpr T operator()(T old, T value) const {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       return static_cast<T>(static_cast<std::uintmax_t>(old) * static_cast<std::uintmax_t>(value));
@@ -58,6 +60,7 @@ struct product {
 struct min {
   static constexpr op_kind kind = op_kind::min;
   template <class T>
+    requires requires(T old, T value) { static_cast<bool>(value < old); }
   constexpr T operator()(T old, T value) const {
     return value < old ? value : old;
   }
@@ -66,6 +69,7 @@ struct min {
 struct max {
   static constexpr op_kind kind = op_kind::max;
   template <class T>
+    requires requires(T old, T value) { static_cast<bool>(old < value); }
   constexpr T operator()(T old, T value) const {
     return old < value ? value : old;
   }
@@ -74,6 +78,7 @@ struct max {
 struct bit_and {
   static constexpr op_kind kind = op_kind::bit_and;
   template <class T>
+    requires requires(T old, T value) { static_cast<T>(old & value); }
   constexpr T operator()(T old, T value) const {
     return static_cast<T>(old & value);
   }
@@ -82,6 +87,7 @@ struct bit_and {
 struct bit_or {
   static constexpr op_kind kind = op_kind::bit_or;
   template <class T>
+    requires requires(T old, T value) { static_cast<T>(old | value); }
   constexpr T operator()(T old, T value) const {
     return static_cast<T>(old | value);
   }
@@ -90,6 +96,7 @@ struct bit_or {
 struct bit_xor {
   static constexpr op_kind kind = op_kind::bit_xor;
   template <class T>
+    requires requires(T old, T value) { static_cast<T>(old ^ value); }
   constexpr T operator()(T old, T value) const {
     return static_cast<T>(old ^ value);
   }

@@ -49,8 +49,8 @@ inline constexpr bool holds_address<std::reference_wrapper<T>> = true;
 /// refused. Send a `global_ptr`, a rank or an index instead; send the characters of a text. Padding is
 /// allowed.
 template <class T>
-concept transportable = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !holds_address<T> &&
-                        !std::is_const_v<T> && std::default_initializable<T>;
+concept transportable = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_array_v<T> &&
+                        !holds_address<T> && !std::is_const_v<T> && std::default_initializable<T>;
 
 namespace detail {
 
@@ -64,6 +64,8 @@ consteval void refuse_type() {
       holds_address<std::remove_const_t<T>> || (std::is_object_v<T> && std::is_trivially_copyable_v<T>),
       "pgas: ranks exchange elements as bytes, and this type keeps values elsewhere or has a copy "
       "constructor of its own; take numbers, std::array, or structs of such");
+  static_assert(!std::is_array_v<T>,
+                "pgas: arrays of the language cannot be returned and assigned; take std::array");
   static_assert(!std::is_const_v<T>, "pgas: ranks cannot put to constant memory; take a type without const");
   static_assert(std::is_const_v<T> || holds_address<T> || !std::is_trivially_copyable_v<T> ||
                     std::default_initializable<T>,

@@ -19,6 +19,10 @@ template <class R>
 concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
                    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+/// An argument in the place of an algorithm: not counts, ranks or text.
+template <class A>
+concept algorithm_argument = std::is_class_v<A> && !requires(A& a) { a.begin(); };
+
 template <class T>
 inline constexpr bool is_array = std::is_array_v<T>;
 template <class T, std::size_t N>

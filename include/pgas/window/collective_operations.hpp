@@ -5,6 +5,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/platform/words/folded_kind.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -37,7 +38,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   using result_type = std::conditional_t<Starts, collective_request<detail::team_state<Backend>>, void>;
 
   /// Every rank's elements become the root's. Collective. MPI_Bcast.
-  template <detail::filled_by_broadcast Values, class Algorithm = collectives::automatic>
+  template <detail::filled_by_broadcast Values, detail::algorithm_argument Algorithm = collectives::automatic>
   result_type broadcast(Values&& values, rank_t root = 0, Algorithm algorithm = {},
                         detail::caller by = detail::here()) const {
     check_root(root, {"broadcast", by});
@@ -53,7 +54,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// The root gets op over all ranks' elements, place by place; `result` of other ranks may be empty.
   /// Collective. MPI_Reduce.
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type reduce(Values const& mine, Result&& result, rank_t root = 0, Op op = {},
                      Algorithm algorithm = {}, detail::caller by = detail::here()) const {
     check_root(root, {"reduce", by});
@@ -74,7 +75,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
 
   /// Every rank gets op over all ranks' elements, place by place. Collective. MPI_Allreduce.
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type all_reduce(Values const& mine, Result&& result, Op op = {}, Algorithm algorithm = {}) const {
     bytes_in const in = detail::in_bytes(mine);
     bytes_out const out = detail::out_bytes(result);
@@ -93,7 +94,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
 
   /// Rank r gets op over the elements of ranks 0 to r, place by place. Collective. MPI_Scan.
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type inclusive_scan(Values const& mine, Result&& result, Op op = {},
                              Algorithm algorithm = {}) const {
     return scan_elements(mine, result, op, algorithm, false, "inclusive_scan");
@@ -101,7 +102,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// Rank r gets op over the elements of ranks 0 to r - 1, place by place; the result of rank 0 stays as it
   /// is. Collective. MPI_Exscan.
   template <detail::side_by_side Values, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type exclusive_scan(Values const& mine, Result&& result, Op op = {},
                              Algorithm algorithm = {}) const {
     return scan_elements(mine, result, op, algorithm, true, "exclusive_scan");
@@ -109,7 +110,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
 
   /// The root gets all ranks' elements, in rank order; `all` of other ranks may be empty. Collective.
   /// MPI_Gather.
-  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, rank_t root = 0, Algorithm algorithm = {},
                      detail::caller by = detail::here()) const {
     check_root(root, {"gather", by});
@@ -119,7 +121,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
                          algorithm);
   }
   /// The same with counts[r] elements of rank r, which the root names. MPI_Gatherv.
-  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type gather(Values const& mine, All&& all, std::span<std::size_t const> counts, rank_t root = 0,
                      Algorithm algorithm = {}, detail::caller by = detail::here()) const {
     check_root(root, {"gather", by});
@@ -133,13 +136,15 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 
   /// Every rank gets all ranks' elements, in rank order. Collective. MPI_Allgather.
-  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, Algorithm algorithm = {}) const {
     check_sizes(detail::in_bytes(mine).size() * ranks(), detail::out_bytes(all).size(), "all_gather");
     return all_gather_blocks(mine, all, detail::block_sizes(detail::in_bytes(mine).size()), true, algorithm);
   }
   /// The same with counts[r] elements of rank r, which all ranks name. MPI_Allgatherv.
-  template <detail::side_by_side Values, detail::fillable All, class Algorithm = collectives::automatic>
+  template <detail::side_by_side Values, detail::fillable All,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type all_gather(Values const& mine, All&& all, std::span<std::size_t const> counts,
                          Algorithm algorithm = {}) const {
     detail::block_sizes sizes = sizes_of(counts, sizeof(element<All>), "all_gather");
@@ -149,7 +154,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 
   /// Rank r gets block r of the root's elements; `all` of other ranks may be empty. Collective. MPI_Scatter.
-  template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type scatter(All const& all, Result&& mine, rank_t root = 0, Algorithm algorithm = {},
                       detail::caller by = detail::here()) const {
     check_root(root, {"scatter", by});
@@ -159,7 +165,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
                           algorithm);
   }
   /// The same with counts[r] elements for rank r, which the root names. MPI_Scatterv.
-  template <detail::side_by_side All, detail::fillable Result, class Algorithm = collectives::automatic>
+  template <detail::side_by_side All, detail::fillable Result,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, rank_t root = 0,
                       Algorithm algorithm = {}, detail::caller by = detail::here()) const {
     check_root(root, {"scatter", by});
@@ -173,7 +180,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 
   /// Rank r gets block r of each rank's elements, in rank order. Collective. MPI_Alltoall.
-  template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
+  template <detail::side_by_side From, detail::fillable Into,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, Into&& into, Algorithm algorithm = {}) const {
     std::size_t const bytes = detail::in_bytes(from).size();
     check_sizes(bytes, detail::out_bytes(into).size(), "all_to_all");
@@ -183,7 +191,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
                              detail::block_sizes(bytes / ranks()), true, algorithm);
   }
   /// The same with out[r] elements for rank r and in[r] elements from rank r. MPI_Alltoallv.
-  template <detail::side_by_side From, detail::fillable Into, class Algorithm = collectives::automatic>
+  template <detail::side_by_side From, detail::fillable Into,
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type all_to_all(From const& from, std::span<std::size_t const> out, Into&& into,
                          std::span<std::size_t const> in, Algorithm algorithm = {}) const {
     detail::block_sizes out_sizes = sizes_of(out, sizeof(element<From>), "all_to_all");
@@ -197,7 +206,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   /// Rank r gets op over block r of all ranks' elements, place by place. Collective.
   /// MPI_Reduce_scatter_block.
   template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, Result&& mine, Op op = {}, Algorithm algorithm = {}) const {
     check_sizes(detail::out_bytes(mine).size() * ranks(), detail::in_bytes(all).size(), "reduce_scatter");
     return reduce_scatter_blocks(all, mine, detail::block_sizes(detail::out_bytes(mine).size()), true, op,
@@ -205,13 +214,112 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
   /// The same with counts[r] elements for rank r, which all ranks name. MPI_Reduce_scatter.
   template <detail::side_by_side All, detail::fillable Result, class Op = op::sum,
-            class Algorithm = collectives::automatic>
+            detail::algorithm_argument Algorithm = collectives::automatic>
   result_type reduce_scatter(All const& all, std::span<std::size_t const> counts, Result&& mine, Op op = {},
                              Algorithm algorithm = {}) const {
     detail::block_sizes sizes = sizes_of(counts, sizeof(element<All>), "reduce_scatter");
     check_sizes(sizes.first(size()), detail::in_bytes(all).size(), "reduce_scatter");
     check_sizes(sizes.size(rank()), detail::out_bytes(mine).size(), "reduce_scatter");
     return reduce_scatter_blocks(all, mine, std::move(sizes), false, op, algorithm);
+  }
+
+  /// Does not compile: says how broadcast is called.
+  template <class None = void>
+  auto broadcast(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+                 detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "broadcast: write `value = team.broadcast(value, root)`, or `team.broadcast(elements, "
+                  "root)`; elements and results are ranges side by side in memory, such as std::vector, of "
+                  "one type; results have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how reduce is called.
+  template <class None = void>
+  auto reduce(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+              detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "reduce: write `team.reduce(elements, results, root, pgas::op::max{})`; for single values "
+                  "there is `team.all_reduce(value)`; elements and results are ranges side by side in "
+                  "memory, such as std::vector, of one type; results have a name and are not const, and "
+                  "std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how all_reduce is called.
+  template <class None = void>
+  auto all_reduce(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+                  detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "all_reduce: write `team.all_reduce(value)` or `team.all_reduce(elements, results)`, "
+                  "perhaps with an operation behind it that the type has, such as `pgas::op::max{}`; "
+                  "elements and results are ranges side by side in memory, such as std::vector, of one type; "
+                  "results have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how inclusive_scan is called.
+  template <class None = void>
+  auto inclusive_scan(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                      detail::anything = {}, detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "inclusive_scan: write `team.inclusive_scan(elements, results, pgas::op::sum{})`; elements "
+                  "and results are ranges side by side in memory, such as std::vector, of one type; results "
+                  "have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how exclusive_scan is called.
+  template <class None = void>
+  auto exclusive_scan(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                      detail::anything = {}, detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "exclusive_scan: write `team.exclusive_scan(elements, results, pgas::op::sum{})`; elements "
+                  "and results are ranges side by side in memory, such as std::vector, of one type; results "
+                  "have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how gather is called.
+  template <class None = void>
+  auto gather(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+              detail::anything = {}, detail::anything = {}) const {
+    static_assert(
+        detail::always_false<None>,
+        "gather: write `team.gather(elements, all, root)` or `team.gather(elements, all, counts, root)`; for "
+        "single values there is `team.all_gather(value)`; counts are std::size_t, one for each rank; "
+        "elements and results are ranges side by side in memory, such as std::vector, of one type; results "
+        "have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how all_gather is called.
+  template <class None = void>
+  auto all_gather(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+                  detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "all_gather: write `team.all_gather(value)`, `team.all_gather(elements, all)` or "
+                  "`team.all_gather(elements, all, counts)`; counts are std::size_t, one for each rank; "
+                  "elements and results are ranges side by side in memory, such as std::vector, of one type; "
+                  "results have a name and are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how scatter is called.
+  template <class None = void>
+  auto scatter(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+               detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "scatter: write `team.scatter(all, elements, root)` or `team.scatter(all, counts, "
+                  "elements, root)`; counts are std::size_t, one for each rank; elements and results are "
+                  "ranges side by side in memory, such as std::vector, of one type; results have a name and "
+                  "are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how all_to_all is called.
+  template <class None = void>
+  auto all_to_all(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+                  detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "all_to_all: write `team.all_to_all(from, into)` or `team.all_to_all(from, counts_out, "
+                  "into, counts_in)`; counts are std::size_t, one for each rank; elements and results are "
+                  "ranges side by side in memory, such as std::vector, of one type; results have a name and "
+                  "are not const, and std::vector<bool> is no such range");
+  }
+  /// Does not compile: says how reduce_scatter is called.
+  template <class None = void>
+  auto reduce_scatter(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                      detail::anything = {}, detail::anything = {}, detail::anything = {}) const {
+    static_assert(detail::always_false<None>,
+                  "reduce_scatter: write `team.reduce_scatter(all, results)` or `team.reduce_scatter(all, "
+                  "counts, results)`; counts are std::size_t, one for each rank; elements and results are "
+                  "ranges side by side in memory, such as std::vector, of one type; results have a name and "
+                  "are not const, and std::vector<bool> is no such range");
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
 #include <pgas/support/algorithms.hpp>
+#include <pgas/support/anything.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -192,6 +193,26 @@ void set_edges(Array const& a, Value const& value) {
       }
     }
   } while (detail::advance(in_part, all, last));
+}
+
+/// Do not compile: say how ghost cells are exchanged.
+template <class None = void>
+auto exchange_halo(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                   detail::anything = {}) {
+  static_assert(
+      detail::always_false<None>,
+      "exchange_halo: write `pgas::exchange_halo(array);` with one array, or several with "
+      "pgas/exchange_halos.hpp; each is made with a halo and a layout in which a rank owns one box, "
+      "not a cyclic one");
+}
+template <class None = void>
+auto begin_exchange(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                    detail::anything = {}) {
+  static_assert(
+      detail::always_false<None>,
+      "begin_exchange: write `auto edges = pgas::begin_exchange(array);` with one array, or several with "
+      "pgas/exchange_halos.hpp; each is made with a halo and a layout in which a rank owns one box, "
+      "not a cyclic one");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -9,6 +9,7 @@
 #include <pgas/array/offer.hpp>
 #include <pgas/array/shape.hpp>
 #include <pgas/array/state.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>
@@ -186,6 +187,26 @@ class global_array {
     return detail::view_of_own(window_, own_place_.first, own_, own_place_.pitches);
   }
 
+  /// Do not compile: say how cells are reached.
+  template <class... Arguments>
+  auto operator()(Arguments const&...) const {
+    static_assert(detail::always_false<Arguments...>,
+                  "global_array: write `pgas::stage(array, pgas::read_write)(i, j)` for own cells, and "
+                  "`epoch.get({i, j})` or `epoch.put({i, j}, value)` in an epoch for cells of any rank");
+  }
+  template <class Index>
+  auto operator[](Index const&) const {
+    static_assert(detail::always_false<Index>,
+                  "global_array: write `pgas::stage(array, pgas::read_write)(i, j)` for own cells, and "
+                  "`epoch.get({i, j})` or `epoch.put({i, j}, value)` in an epoch for cells of any rank");
+  }
+  template <class... Indices>
+    requires(sizeof...(Indices) != N || !(std::integral<Indices> && ...))
+  global_ptr<T> at(Indices const&...) const {
+    static_assert(detail::always_false<Indices...>,
+                  "global_array: at takes one whole number for each dimension, `array.at(i, j)`");
+    return {};
+  }
   /// Does not compile: put is a member of an open epoch.
   template <class... Arguments>
   void put(Arguments&&...) const {
@@ -312,7 +333,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols,
           layout_rule<N> Rule>
-  requires(N > 1)  // of one dimension {n} is n: below
+  requires(N > 1 && N <= 4)  // of one dimension {n} is n: below
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
                               std::size_t const (&extents)[N], Rule const& rule,
                               std::type_identity_t<halos<N>> const& around = {}) {
@@ -334,7 +355,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
 }
 template <transportable T, std::size_t N, backend Backend, coherence_policy Coherence,
           protocol_bundle Protocols>
-  requires(N > 1)
+  requires(N > 1 && N <= 4)
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team,
                               std::size_t const (&extents)[N],
                               std::type_identity_t<halos<N>> const& around = {}) {
@@ -344,7 +365,7 @@ template <transportable T, std::size_t N, backend Backend, coherence_policy Cohe
 /// int.
 template <transportable T, detail::other_extent Extent, std::size_t N, backend Backend,
           coherence_policy Coherence, protocol_bundle Protocols, class... Rest>
-  requires(N > 1)
+  requires(N > 1 && N <= 4)
 [[nodiscard]] auto make_array(team<Backend, Coherence, Protocols> const& team, Extent const (&extents)[N],
                               Rest const&... rest) {
   return make_array<T>(team, detail::to_extents(extents), rest...);
@@ -390,5 +411,38 @@ using array_on =
                  typename std::remove_cvref_t<Team>::backend_type,
                  typename std::remove_cvref_t<Team>::coherence_type,
                  typename std::remove_cvref_t<Team>::protocols_type>;
+
+/// Do not compile: say how an array is made.
+template <class T = void>
+auto make_array(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+                detail::anything = {}) {
+  static_assert(
+      detail::always_false<T>,
+      "make_array: write `pgas::make_array<double>(team, {rows, cols})` with the type of the cells, "
+      "the team, and one to four whole numbers in braces; then a layout of as many dimensions, a "
+      "halo as in `pgas::halo{.width = 1}`, or both in this order");
+}
+template <class T, class Team>
+auto make_array(Team const&, detail::anything, detail::halo_without_name) {
+  static_assert(detail::always_false<T>,
+                "make_array: put the halo's name before its braces: `pgas::halo{.width = 1}`");
+}
+template <class T, class Team>
+auto make_array(Team const&, detail::anything, detail::anything, detail::halo_without_name) {
+  static_assert(detail::always_false<T>,
+                "make_array: put the halo's name before its braces: `pgas::halo{.width = 1}`");
+}
+template <class T, std::floating_point Extent, std::size_t N, class Team>
+auto make_array(Team const&, Extent const (&)[N], detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<T>,
+                "make_array: extents are whole numbers; write `static_cast<std::size_t>(rows)` for a rounded "
+                "one");
+}
+template <class T, std::floating_point Extent, class Team>
+auto make_array(Team const&, Extent, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<T>,
+                "make_array: an extent is a whole number; write `static_cast<std::size_t>(n)` for a rounded "
+                "one");
+}
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

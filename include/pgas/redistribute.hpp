@@ -5,6 +5,7 @@
 #include <pgas/global_array.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/stage.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/streaming_copier.hpp>
 #include <pgas/window/same_ranks.hpp>
 
@@ -205,6 +206,14 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   auto to = make_array<typename Array::value_type>(team, from.extents(), rule, around);
   copy(from, to);
   return to;
+}
+
+/// Does not compile: says how cells are copied.
+template <class None = void>
+auto copy(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "copy: write `pgas::copy(from, to)`, or `pgas::copy(from, box, to, first)`, with two arrays "
+                "of one type of cells and as many dimensions");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

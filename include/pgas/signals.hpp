@@ -4,6 +4,7 @@
 #include <concepts>
 #include <iterator>
 #include <pgas/concepts/epoch.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/functions.hpp>
 #include <pgas/support/sole_owner.hpp>
 #include <pgas/support/text_of.hpp>
@@ -64,6 +65,15 @@ class signals {
     parts_->counts.signal(target, tag, b);
   }
 
+  /// Does not compile: says how put is called.
+  template <class None = void>
+  auto put(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {},
+           detail::anything = {}) {
+    static_assert(detail::always_false<None>,
+                  "signals: write `signals.put(epoch, rank, index, value)` or `signals.put(epoch, rank, "
+                  "index, values)` "
+                  "with an open epoch on the window, and perhaps a tag");
+  }
   /// Puts, then signals: epoch.put(target, first, values) and signal(epoch, target, tag). shmem_put_signal.
   template <open_epoch Epoch>
   void put(Epoch& epoch, rank_t target, std::size_t first, std::span<value_type const> values,
@@ -285,5 +295,14 @@ template <class Window>
 /// The type of the signals of a window or an array, as make_signals returns it.
 template <class Window>
 using signals_of = signals<typename Window::state_type::memory_state>;
+
+/// Does not compile: says how signals are made.
+template <class None = void>
+auto make_signals(detail::anything = {}, detail::anything = {}, detail::anything = {},
+                  detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "make_signals: write `pgas::make_signals(window)` with a window or an array, and perhaps the "
+                "number of tags");
+}
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

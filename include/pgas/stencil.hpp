@@ -8,6 +8,7 @@
 #include <pgas/array/stencil_reach.hpp>
 #include <pgas/array/stencil_sweep.hpp>
 #include <pgas/exchange_halos.hpp>
+#include <pgas/support/anything.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -164,6 +165,15 @@ class stencil : public stencil_sweep<Offsets...> {
       auto const out = stage(next, read_write);
       loops::sweep_widely(in.view(), out.view(), cells_before(now, left), kernel);
     }
+  }
+
+  /// Does not compile: says how a stencil is applied.
+  template <class None = void>
+  static auto apply(detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+    static_assert(
+        detail::always_false<None>,
+        "stencil: write `stencil.apply(from, to, kernel)` with two arrays of as many dimensions as the "
+        "offsets have, and layouts in which a rank owns one box");
   }
 
  private:

@@ -124,7 +124,7 @@ template <transportable T, backend Backend, coherence_policy Coherence, protocol
 
 /// Does not compile: says why T cannot be the type of elements.
 template <class T, backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
-  requires(!transportable<T>)
+  requires(!transportable<T> && std::is_object_v<T>)
 auto make_window(team<Backend, Coherence, Protocols> const&, std::span<T>, reach = reach::in_place) {
   detail::refuse_type<T>();
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <pgas/support/anything.hpp>
 #include <pgas/support/copy_text.hpp>
 #include <pgas/support/plain_list.hpp>
 #include <pgas/support/text_of.hpp>
@@ -146,6 +147,21 @@ class window {
   /// For epochs: the state, shared.
   [[nodiscard]] detail::local_shared_ptr<state_type> const& shared_state() const noexcept { return state_; }
 
+  /// Do not compile: say how elements are reached.
+  template <class Index>
+  auto operator[](Index const&) const {
+    static_assert(detail::always_false<Index>,
+                  "window: write `window.local()[i]` for own elements, and `epoch.get(rank, i)` or "
+                  "`epoch.put(rank, i, value)` in an epoch for those of any rank");
+  }
+  template <class First, class... More>
+    requires(sizeof...(More) != 0 || !std::is_same_v<First, global_ptr<T>>)
+  auto local(First const&, More const&...) const {
+    static_assert(
+        detail::always_false<First>,
+        "window: write `window.local()[i]` for own elements, and `epoch.get(rank, i)` in an epoch for "
+        "those of other ranks");
+  }
   /// Does not compile: put is a member of an open epoch.
   template <class... Arguments>
   void put(Arguments&&...) const {
@@ -331,5 +347,14 @@ template <class Team, transportable T>
 using window_on = window<T, typename std::remove_cvref_t<Team>::backend_type,
                          typename std::remove_cvref_t<Team>::coherence_type,
                          typename std::remove_cvref_t<Team>::protocols_type>;
+
+/// Does not compile: says how a window is made.
+template <class T = void>
+auto make_window(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<T>,
+                "make_window: write `pgas::make_window<double>(team, n)` with the type of the elements, the "
+                "team, and the whole number of elements of this rank, which all begin as zero; memory of the "
+                "program's own goes in as a std::span");
+}
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -5,6 +5,7 @@
 #include <functional>
 #include <pgas/array/aligned.hpp>
 #include <pgas/array/blocks.hpp>
+#include <pgas/support/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -105,6 +106,14 @@ void transform(From const& from, To const& to, F f) {
   detail::for_each_common_row(to, write_only, from, read_only, [&](auto target, auto source) {
     std::transform(source.begin(), source.end(), target.begin(), std::ref(f));
   });
+}
+
+/// Does not compile: says how own cells are visited.
+template <class None = void>
+auto for_each(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "for_each: write `pgas::for_each(array, [](double& cell) { ... });` with an array and a "
+                "function of one own cell");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

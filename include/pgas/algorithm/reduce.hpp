@@ -4,6 +4,7 @@
 #include <optional>
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/fence.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/team.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -115,6 +116,14 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   epoch.close();
   for (T const& row : rows) init = op(init, row);
   return init;
+}
+
+/// Does not compile: says how cells are reduced.
+template <class None = void>
+auto reduce(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "reduce: write `pgas::reduce(team, array, 0.0)` with the team, an array, the value to begin "
+                "with, and perhaps an operation such as `pgas::op::max{}`");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <pgas/algorithm/reduce.hpp>
+#include <pgas/support/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -168,6 +169,14 @@ void sort(team<Backend, Coherence, Protocols> team, Array const& a, Less less = 
   fence epoch{a, write_only};
   epoch.put(first, bucket);
   epoch.close();
+}
+
+/// Does not compile: says how an array is sorted.
+template <class None = void>
+auto sort(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "sort: write `pgas::sort(team, array)` with the team, an array of one dimension, and perhaps "
+                "a comparison");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

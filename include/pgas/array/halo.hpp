@@ -26,6 +26,17 @@ struct halo {
   friend constexpr bool operator==(halo, halo) = default;
 };
 
+namespace detail {
+
+/// What a halo in braces without its name is.
+struct halo_without_name {
+  std::size_t width = 0;
+  edge edges = edge::fixed;
+  std::size_t after = width;
+};
+
+}  // namespace detail
+
 /// A halo for each of N dimensions: one for all, or one each as in `{halo{.width = 1}, halo{.width = 2}}`.
 template <std::size_t N>
 class halos {

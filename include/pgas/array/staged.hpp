@@ -78,6 +78,21 @@ class staged_array {
     }
   }
 
+  /// Does not compile: says how a cell is named.
+  template <class... Indices>
+    requires(sizeof...(Indices) != dimensions || !(std::integral<Indices> && ...))
+  element& operator()(Indices const&...) const {
+    static_assert(always_false<Indices...>,
+                  "stage: a cell has one whole number for each dimension of the array, `own(i, j)`");
+    return *data_;
+  }
+  template <class Index>
+    requires(dimensions > 1)
+  auto operator[](Index const&) const {
+    static_assert(always_false<Index>,
+                  "stage: write `own(i, j)` with one whole number for each dimension, not `own[i][j]`");
+  }
+
   /// The same cell by its indices in the whole array.
   template <std::integral... Indices>
     requires(sizeof...(Indices) == dimensions && box_layout<typename Array::layout_type>)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/support/anything.hpp>
 #include <pgas/window/target_view.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -28,6 +29,14 @@ class global_ref {
   [[nodiscard]] value_type load() const { return target_.get(index_); }
   /// Puts the element; else like load.
   void store(value_type const& value) const { target_.put(index_, value); }
+  /// Does not compile: an assignment would hide a message.
+  template <class Value>
+    requires(!std::is_same_v<Value, global_ref>)
+  global_ref const& operator=(Value const&) const {
+    static_assert(detail::always_false<Value>,
+                  "global_ref: write `epoch[array.at(i, j)].store(value)`, and `.load()` to read");
+    return *this;
+  }
   /// An indivisible access, which other ranks' may meet: a load with acquire order, a store with release
   /// order. After flush_all the store is strict in the sense of UPC, since puts to all parts have arrived.
   [[nodiscard]] value_type atomic_load() const { return target_.atomic_load(index_); }

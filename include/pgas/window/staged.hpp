@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <pgas/concepts/access_kind.hpp>
+#include <pgas/support/anything.hpp>
 #include <pgas/window/state.hpp>
 #include <span>
 #include <type_traits>
@@ -117,6 +118,12 @@ class staged {
   [[nodiscard]] element* end() const noexcept { return span_.data() + span_.size(); }
   [[nodiscard]] element& operator[](std::size_t i) const noexcept { return span_[i]; }
 
+  /// Does not compile: says how an element is named.
+  template <class... Indices>
+  auto operator()(Indices const&...) const {
+    static_assert(always_false<Indices...>, "stage: write `own[i]` for an element of a window's own part");
+  }
+
  private:
   using value_type = typename Window::value_type;
   using segment_type = typename Window::state_type::segment_type;
@@ -188,6 +195,16 @@ class staged {
   bool is_by_pieces_ = false;
 };
 
+template <class Window>
+concept stageable = requires { typename Window::state_type; };
+template <class Window>
+consteval void refuse_stage() {
+  static_assert(
+      always_false<Window>,
+      "stage: write `auto const own = pgas::stage(array, pgas::read_only);` with an array or a window, "
+      "and pgas::read_only, pgas::read_write or pgas::write_only");
+}
+
 }  // namespace detail
 
 /// Gives elements [first, first + count) of this rank's own part as a real span, on every backend: `auto in =
@@ -199,14 +216,30 @@ class staged {
 template <class Window, hints Mode>
 [[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, std::size_t first, std::size_t count,
                                                     hint<Mode>, detail::caller by = detail::here()) {
-  PGAS_EXPECTS(
-      light, detail::fits(first, count, w.size()),
-      detail::throw_out_of_range(w.state().job_rank(), {"stage", by}, w.rank(), first, count, w.size()));
-  return detail::staged<Mode, Window>(w, first, count);
+  if constexpr (detail::stageable<Window>) {
+    PGAS_EXPECTS(
+        light, detail::fits(first, count, w.size()),
+        detail::throw_out_of_range(w.state().job_rank(), {"stage", by}, w.rank(), first, count, w.size()));
+    return detail::staged<Mode, Window>(w, first, count);
+  } else {
+    detail::refuse_stage<Window>();
+  }
 }
 template <class Window, hints Mode>
 [[nodiscard, gnu::always_inline]] inline auto stage(Window const& w, hint<Mode> mode) {
-  return stage(w, 0, w.size(), mode);
+  if constexpr (detail::stageable<Window>) {
+    return stage(w, 0, w.size(), mode);
+  } else {
+    detail::refuse_stage<Window>();
+  }
+}
+
+/// Does not compile: says how memory is staged.
+template <class None = void>
+auto stage(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {}) {
+  static_assert(detail::always_false<None>,
+                "stage: write `auto const own = pgas::stage(array, pgas::read_only);` with an array or a "
+                "window, and pgas::read_only, pgas::read_write or pgas::write_only");
 }
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -1,4 +1,4 @@
-// expects: declared with .*nodiscard
+// expects: an epoch needs a name
 // SPDX-License-Identifier: BSL-1.0
 #pragma GCC diagnostic error "-Wunused-result"
 #pragma GCC diagnostic error "-Wunused-value"

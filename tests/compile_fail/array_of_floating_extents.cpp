@@ -1,0 +1,10 @@
+// expects: make_array: extents are whole numbers
+// lines before at most: 8
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(4, [](auto& team) {
+    auto a = pgas::make_array<double>(team, {64.0, 64.0});
+  });
+}

@@ -1,0 +1,8 @@
+// expects: fence: write `pgas::fence epoch\{window\};`
+// lines before at most: 8
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(4, [](auto& team) { pgas::fence e{team}; });
+}

@@ -1,0 +1,11 @@
+// expects: stage: write `auto const own = pgas::stage\(array, pgas::read_only\);`
+// lines before at most: 8
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(4, [](auto& team) {
+    auto a = pgas::make_array<double>(team, {64, 64});
+    auto u = pgas::stage(a);
+  });
+}

@@ -1,0 +1,12 @@
+// expects: stage: write `own\(i, j\)`
+// lines before at most: 8
+// SPDX-License-Identifier: BSL-1.0
+#include <pgas/pgas.hpp>
+
+int main() {
+  pgas::run<pgas::backends::process_map>(4, [](auto& team) {
+    auto a = pgas::make_array<double>(team, {64, 64});
+    auto u = pgas::stage(a, pgas::read_only);
+    double x = u[0][1];
+  });
+}

@@ -14,6 +14,10 @@
 #error "pgas needs g++ 12 or later, or clang 16 or later: older compilers do not know enough of C++20"
 #include <pgas-needs-g++-12>
 #endif
+#if !defined(__cpp_exceptions)
+#error "pgas reports errors by exceptions: compile without -fno-exceptions"
+#include <pgas-needs-exceptions>
+#endif
 #include <version>
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 190000
 #error "pgas needs libc++ 19 or later, or libstdc++: older ones have no std::atomic_ref"

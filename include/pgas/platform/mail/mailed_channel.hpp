@@ -159,7 +159,7 @@ class mailed_channel {
                              " words"}));
       }
     }
-    void check_receive(std::size_t queue, std::string_view operation) const {
+    void check_receive(std::size_t queue, called operation) const {
       check_queue(queue, operation);
       if (is_handling) {
         throw error(errc::wrong_order, world_rank(), operation,

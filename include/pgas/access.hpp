@@ -18,8 +18,8 @@ namespace detail {
 class placed_group {
  public:
   template <class Ranks>
-    requires std::is_convertible_v<Ranks&&, group>
-  placed_group(Ranks&& ranks, caller by = here()) : ranks_(std::forward<Ranks>(ranks)), by_(by) {}
+    requires std::is_convertible_v<Ranks const&, group>
+  placed_group(Ranks const& ranks, caller by = here()) : ranks_(ranks), by_(by) {}
   placed_group(std::initializer_list<rank_t> ranks, caller by = here()) noexcept
       : ranks_(ranks.begin(), ranks.size()), by_(by) {}
   operator group() const noexcept { return ranks_; }
@@ -243,6 +243,7 @@ class access<detail::misused<None>, Hints> {
                 "accessed, as a list or a span of pgas::rank_t, which is int");
 
  public:
+  /// Takes whatever is given, so that the sentence above is the only error.
   template <class... Arguments>
   explicit access(Arguments const&...) {}
 };

@@ -110,6 +110,7 @@ class fence<detail::misused<None>, Hints> {
                 "pgas::read_only behind it; `auto [a, b] = pgas::fence_all{v, w};` takes several windows");
 
  public:
+  /// Takes whatever is given, so that the sentence above is the only error.
   template <class... Arguments>
   explicit fence(Arguments const&...) {}
 };

@@ -176,6 +176,7 @@ class fence_all<detail::misused<None>, More...> {
                 "each, and no hints");
 
  public:
+  /// Takes whatever is given, so that the sentence above is the only error.
   template <class... Arguments>
   explicit fence_all(Arguments const&...) {}
 };

@@ -194,6 +194,7 @@ class global_array {
                   "global_array: write `pgas::stage(array, pgas::read_write)(i, j)` for own cells, and "
                   "`epoch.get({i, j})` or `epoch.put({i, j}, value)` in an epoch for cells of any rank");
   }
+  /// Does not compile: says the same.
   template <class Index>
   auto operator[](Index const&) const {
     static_assert(detail::always_false<Index>,

@@ -332,6 +332,7 @@ class lock<detail::misused<None>, Kind, Hints> {
                 "locked, and pgas::exclusive or pgas::shared");
 
  public:
+  /// Takes whatever is given, so that the sentence above is the only error.
   template <class... Arguments>
   explicit lock(Arguments const&...) {}
 };

@@ -135,6 +135,7 @@ class lock_all<detail::misused<None>, Hints> {
       "neither a rank nor a kind, as `pgas::lock epoch{window, rank, pgas::exclusive};` does");
 
  public:
+  /// Takes whatever is given, so that the sentence above is the only error.
   template <class... Arguments>
   explicit lock_all(Arguments const&...) {}
 };

@@ -207,7 +207,7 @@ class signals {
   }
   template <class Skipped>
   std::size_t wait_any_but(std::span<signal_from const> all, Skipped const& skipped, time_point deadline) {
-    constexpr std::string_view operation = "wait for any signal";
+    constexpr char const* operation = "wait for any signal";
     [[maybe_unused]] bool named = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (skipped(i)) continue;

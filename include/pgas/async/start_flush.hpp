@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/vocabulary/called.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <type_traits>

@@ -18,8 +18,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 enum class caller : std::uintptr_t { unknown = 0 };
 
 /// The default value of such an argument.
-[[nodiscard, gnu::always_inline]] inline caller here(void const* at = __builtin_source_location()) noexcept {
-  return static_cast<caller>(reinterpret_cast<std::uintptr_t>(at));
+[[nodiscard, gnu::always_inline]] inline caller here(
+    std::source_location at = std::source_location::current()) noexcept {
+  return std::bit_cast<caller>(at);
 }
 
 /// The place of a known caller.

@@ -299,7 +299,7 @@ TEST_CASE("deadlock: the message of a time-out is a whole sentence where no word
                             .acquires = acquires,
                             .alone = true});
       };
-      require_error(errc::timed_out, {"example: waited ", " (team) for another rank: "},
+      require_error(errc::timed_out, {"example: this rank waited ", " (team) for another rank: "},
                     [&] { wait_in_vain(pgas::waiting_for::no_part); });
       require_error(errc::timed_out, {" (team) for the lock on rank 1's part: "}, [&] { wait_in_vain(1); });
       team.barrier();
@@ -316,8 +316,10 @@ TEST_CASE("deadlock: the message of a time-out is a whole sentence where no word
     });
     ::unsetenv("PGAS_TIMEOUT");
     std::string const what = late ? late->what() : "no error";
-    CHECK_MESSAGE(what.find("rank 0: lock: waited ") != std::string::npos, Model::name(), ": ", what);
-    CHECK_MESSAGE(what.find(" (window 0) for the lock on rank 1's part: ") != std::string::npos,
+    CHECK_MESSAGE(what.find("rank 0: lock: this rank waited ") != std::string::npos, Model::name(), ": ",
+                  what);
+    CHECK_MESSAGE(what.find(" (window 0) for the lock on rank 1's part, longer than PGAS_TIMEOUT allows: ") !=
+                      std::string::npos,
                   Model::name(), ": ", what);
   });
 }

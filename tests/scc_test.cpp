@@ -1016,7 +1016,8 @@ TEST_CASE("a deadline ends a wait that would never end") {
     auto w = me.words();
     if (me.rank() == 1) return await(me, w, 0);
     auto const e = error_of([&] { await(me, w, 1, 1, begin + 50ms); });
-    saw = has(e, errc::timed_out) && contains(e, "rank 0: await: waited too long (test words) for rank 1");
+    saw = has(e, errc::timed_out) &&
+          contains(e, "rank 0: await: this rank waited too long (test words) for rank 1");
     signal(me, w, 1);
   });
   CHECK(saw);

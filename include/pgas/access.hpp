@@ -121,7 +121,7 @@ template <class State>
 /// Throws errc::outside_group when a target is not in the group. Costs a wait for a signal from each target,
 /// and a signal to each. MPI_Win_start, MPI_Win_complete.
 template <class State, hints Hints = hints{}>
-class [[nodiscard("an epoch needs a name")]] access
+class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targets};`")]] access
     : public detail::epoch<access<State, Hints>, State>,
       public State::template accesses_type<access<State, Hints>, Hints> {
   using base = detail::epoch<access, State>;
@@ -135,7 +135,8 @@ class [[nodiscard("an epoch needs a name")]] access
   /// Opens the epoch for the ranks of `targets`. Requires no other access epoch of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard("an epoch needs a name")]] access(Window const& w, detail::placed_group targets, hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targets};`")]] access(
+      Window const& w, detail::placed_group targets, hint<Given>...)
       : base(w.shared_state(), targets),
         targets_(detail::checked_group(w.state(), targets, {"start", targets.by()})) {
     State& s = state();

@@ -14,7 +14,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// visible. While the epoch is open, this rank must not store to its part.
 /// Costs a signal to each named rank, and a wait for a signal from each. MPI_Win_post, MPI_Win_wait.
 template <class State, hints Hints = hints{}>
-class [[nodiscard("an epoch needs a name")]] exposure : public detail::epoch<exposure<State, Hints>, State> {
+class [[nodiscard("an epoch needs a name: write `pgas::exposure epoch{window, origins};`")]] exposure
+    : public detail::epoch<exposure<State, Hints>, State> {
   using base = detail::epoch<exposure, State>;
   friend base;
 
@@ -26,8 +27,8 @@ class [[nodiscard("an epoch needs a name")]] exposure : public detail::epoch<exp
   /// Opens the epoch to the ranks of `origins`. Requires no other exposure of this rank on the window.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard("an epoch needs a name")]] exposure(Window const& w, detail::placed_group origins,
-                                                  hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::exposure epoch{window, origins};`")]] exposure(
+      Window const& w, detail::placed_group origins, hint<Given>...)
       : base(w.shared_state(), origins),
         origins_(detail::checked_group(w.state(), origins, {"post", origins.by()})) {
     State& s = state();

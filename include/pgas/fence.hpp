@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// opening.
 /// Costs a barrier at each end. MPI_Win_fence; OpenSHMEM: shmem_barrier_all.
 template <class State, hints Hints = hints{}>
-class [[nodiscard("an epoch needs a name")]] fence
+class [[nodiscard("an epoch needs a name: write `pgas::fence epoch{window};`")]] fence
     : public detail::epoch<fence<State, Hints>, State>,
       public detail::accesses_to_all<fence<State, Hints>, State, Hints> {
   using base = detail::epoch<fence, State>;
@@ -29,7 +29,8 @@ class [[nodiscard("an epoch needs a name")]] fence
   /// Opens the epoch on window `w`. Requires no other access or exposure epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard("an epoch needs a name")]] explicit fence(Window const& w, hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::fence epoch{window};`")]] explicit fence(Window const& w,
+                                                                                            hint<Given>...)
       : base(w.shared_state()) {
     State& s = this->state();
     detail::only_call const call(s, operation);

@@ -98,7 +98,8 @@ void check_fenced_together(First const& first, More const&... more) {
 /// one barrier.
 /// MPI: MPI_Win_fence of each window, with one barrier for all; OpenSHMEM: shmem_barrier_all.
 template <class First, class... More>
-class [[nodiscard("an epoch needs a name")]] fence_all : detail::epoch<fence_all<First, More...>, First> {
+class [[nodiscard("an epoch needs a name: write `auto [a, b] = pgas::fence_all{v, w};`")]] fence_all
+    : detail::epoch<fence_all<First, More...>, First> {
   using base = detail::epoch<fence_all, First>;
   friend base;
 
@@ -109,7 +110,8 @@ class [[nodiscard("an epoch needs a name")]] fence_all : detail::epoch<fence_all
   /// Opens an epoch on each window. Requires no other access or exposure epoch of this rank on any of them.
   template <class... Windows>
     requires std::same_as<std::tuple<typename Windows::state_type...>, std::tuple<First, More...>>
-  [[nodiscard("an epoch needs a name")]] explicit fence_all(Windows const&... windows)
+  [[nodiscard("an epoch needs a name: write `auto [a, b] = pgas::fence_all{v, w};`")]] explicit fence_all(
+      Windows const&... windows)
       : base(std::get<0>(std::tie(windows...)).shared_state()), each_(windows.shared_state()...) {
     if constexpr (assertions >= assertion_level::light) detail::check_fenced_together(windows.state()...);
     detail::only_call const call(*this->state_, operation);
@@ -134,6 +136,16 @@ class [[nodiscard("an epoch needs a name")]] fence_all : detail::epoch<fence_all
   using base::close;
   using base::is_open;
 
+  /// Do not compile: the accesses are members of the epoch of each window.
+  template <class... Arguments>
+  auto put(Arguments const&...) const {
+    refuse_access<Arguments...>();
+  }
+  template <class... Arguments>
+  auto accumulate(Arguments const&...) const {
+    refuse_access<Arguments...>();
+  }
+
   /// Closes the epochs of all windows and opens the next ones, with one barrier. Collective.
   void next() {
     this->check_open("next");
@@ -143,6 +155,14 @@ class [[nodiscard("an epoch needs a name")]] fence_all : detail::epoch<fence_all
   }
 
  private:
+  template <class... Arguments>
+  static void refuse_access() {
+    static_assert(
+        detail::always_false<Arguments...>,
+        "fence_all: it holds an epoch for each window; write `auto [a, b] = pgas::fence_all{v, w};`, "
+        "then `a.put(rank, index, value)`");
+  }
+
   template <hints Hints>
   void synchronize() {
     std::apply(

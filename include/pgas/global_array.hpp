@@ -203,6 +203,13 @@ class global_array {
   }
   template <class... Indices>
     requires(sizeof...(Indices) != N || !(std::integral<Indices> && ...))
+  rank_t owner(Indices const&...) const {
+    static_assert(detail::always_false<Indices...>,
+                  "global_array: owner takes one whole number for each dimension, `array.owner(i, j)`");
+    return {};
+  }
+  template <class... Indices>
+    requires(sizeof...(Indices) != N || !(std::integral<Indices> && ...))
   global_ptr<T> at(Indices const&...) const {
     static_assert(detail::always_false<Indices...>,
                   "global_array: at takes one whole number for each dimension, `array.at(i, j)`");

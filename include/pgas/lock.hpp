@@ -52,7 +52,7 @@ constexpr order_scope scope_of(lock_kind kind) noexcept {
 /// reported. Requires a lock protocol that can lock one part. MPI_Win_lock, MPI_Win_unlock; OpenSHMEM:
 /// shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
-class [[nodiscard("an epoch needs a name")]] lock
+class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, pgas::exclusive};`")]] lock
     : public detail::epoch<lock<State, Kind, Hints>, State, detail::noted_use<State>>,
       public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
   using base = detail::epoch<lock, State, detail::noted_use<State>>;
@@ -70,13 +70,13 @@ class [[nodiscard("an epoch needs a name")]] lock
   /// Opens the epoch on `target`'s part. Requires no other epoch of this rank that accesses it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard("an epoch needs a name")]] lock(Window const& w, detail::with_caller<rank_t> target,
-                                              lock_kind_constant<Kind>, hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, pgas::exclusive};`")]] lock(
+      Window const& w, detail::with_caller<rank_t> target, lock_kind_constant<Kind>, hint<Given>...)
       : lock(w.shared_state(), target, Kind, takes::now) {}
   template <class Window, hints... Given>
     requires(std::same_as<typename Window::state_type, State> && Kind == detail::kind_at_run_time)
-  [[nodiscard("an epoch needs a name")]] lock(Window const& w, detail::with_caller<rank_t> target,
-                                              lock_kind kind, hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, pgas::exclusive};`")]] lock(
+      Window const& w, detail::with_caller<rank_t> target, lock_kind kind, hint<Given>...)
       : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
   [[gnu::always_inline]] ~lock() {

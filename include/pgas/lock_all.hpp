@@ -16,7 +16,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// exclude the epoch, part by part. A rank that waits for one part while it holds another can take part in a
 /// deadlock, as with all locks. MPI_Win_lock_all, MPI_Win_unlock_all; OpenSHMEM needs no such call.
 template <class State, hints Hints = hints{.passive = true}>
-class [[nodiscard("an epoch needs a name")]] lock_all
+class [[nodiscard("an epoch needs a name: write `pgas::lock_all epoch{window};`")]] lock_all
     : public detail::epoch<lock_all<State, Hints>, State>,
       public detail::accesses_to_all<lock_all<State, Hints>, State, Hints> {
   using base = detail::epoch<lock_all, State>;
@@ -30,7 +30,8 @@ class [[nodiscard("an epoch needs a name")]] lock_all
   /// Opens the epoch on window `w`. Requires no other access epoch of this rank on it.
   template <class Window, hints... Given>
     requires std::same_as<typename Window::state_type, State>
-  [[nodiscard("an epoch needs a name")]] explicit lock_all(Window const& w, hint<Given>...)
+  [[nodiscard("an epoch needs a name: write `pgas::lock_all epoch{window};`")]] explicit lock_all(
+      Window const& w, hint<Given>...)
       : base(w.shared_state()) {
     State& s = state();
     detail::only_call const call(s, operation);

@@ -104,6 +104,14 @@ class signals {
     parts_->counts.wait(from, how_many, b, deadline);
   }
 
+  /// Does not compile: says how a signal is named.
+  template <std::integral Source>
+  void wait(Source, std::uint64_t = 1, time_point = no_deadline) {
+    static_assert(
+        detail::always_false<Source>,
+        "signals: name the sender in braces, `signals.wait({source})` or `signals.wait({source, tag})`");
+  }
+
   /// Takes `how_many` signals of `from` if they have come, and returns whether it did. Never blocks.
   /// shmem_test.
   [[nodiscard]] bool test(signal_from from, std::uint64_t how_many = 1, detail::caller by = detail::here()) {

@@ -67,7 +67,8 @@ class stack_watch {
   static void tell(rank_t rank, std::size_t bytes) noexcept {
     std::array<char, 320> text{};
     char* end = text.data();
-    auto const add = [&](std::string_view piece) { end = std::copy(piece.begin(), piece.end(), end); };
+    auto const room = [&] { return static_cast<std::size_t>(text.data() + text.size() - end); };
+    auto const add = [&](std::string_view piece) { end += piece.copy(end, room()); };
     auto const add_number = [&](auto number) {
       end = std::to_chars(end, text.data() + text.size(), number).ptr;
     };
@@ -76,8 +77,7 @@ class stack_watch {
     add(" has left its stack of ");
     add_number(bytes);
     add(" bytes: its local variables are too large, or a recursion is too deep; keep large data in a window "
-        "or a "
-        "std::vector, or set PGAS_STACK_BYTES to more bytes\n");
+        "or a std::vector, or set PGAS_STACK_BYTES to more bytes\n");
     static_cast<void>(!::write(STDERR_FILENO, text.data(), static_cast<std::size_t>(end - text.data())));
   }
 

@@ -27,9 +27,9 @@ struct blocked {
     return text.empty() ? awaited_otherwise(reason().acquires) : text;
   }
   [[noreturn]] void throw_late(rank_t self) const {
-    throw error(
-        errc::timed_out, self, why->operation,
-        "waited too long (" + std::string(label) + ") for " + text_of_ranks(ranks->to_world(why->awaited)));
+    throw error(errc::timed_out, self, why->operation,
+                "this rank waited too long (" + std::string(label) + ") for " +
+                    text_of_ranks(ranks->to_world(why->awaited)));
   }
   /// The reason of the wait, with the number of a part in the job.
   [[nodiscard]] waiting_for reason() const { return why == nullptr ? waiting_for{} : ranks->in_job(*why); }

@@ -28,8 +28,11 @@ class long_wait {
  public:
   long_wait(job const& j, waiting_for const& why, std::string_view label)
       : job_(j), why_(why), label_(label), started_(now()), deadline_(in_nanoseconds(why.deadline)) {
-    if (double const seconds = j.block().timeout_seconds; seconds > 0)
-      deadline_ = std::min(deadline_, started_ + static_cast<std::int64_t>(seconds * double{second}));
+    if (double const seconds = j.block().timeout_seconds; seconds > 0) {
+      std::int64_t const allowed = started_ + static_cast<std::int64_t>(seconds * double{second});
+      is_of_job_ = allowed < deadline_;
+      deadline_ = std::min(deadline_, allowed);
+    }
   }
   long_wait(long_wait const&) = delete;
   long_wait& operator=(long_wait const&) = delete;
@@ -268,9 +271,10 @@ class long_wait {
   }
 
   [[noreturn]] void time_out(std::int64_t waited) {
-    std::string sentence = text_of({"waited ", waited / millisecond, " ms (", label_, ") for "});
+    std::string sentence = text_of({"this rank waited ", waited / millisecond, " ms (", label_, ") for "});
     bool const names_none = why_.acquires != waiting_for::no_part && why_.awaited.empty();
     append_awaited(sentence, names_none ? awaited_ranks{} : awaited_, why_.acquires);
+    if (is_of_job_) sentence += ", longer than PGAS_TIMEOUT allows";
     throw_error(errc::timed_out, job_.rank(), why_.operation, {sentence});
   }
 
@@ -279,6 +283,7 @@ class long_wait {
   std::string_view label_;
   std::int64_t started_;
   std::int64_t deadline_;
+  bool is_of_job_ = false;  ///< whether PGAS_TIMEOUT sets the deadline
   std::int64_t next_look_ = 0;
   std::int64_t interval_ = first_interval / 2;
   bool looks_ = false;  ///< whether this wait looks for deadlocks

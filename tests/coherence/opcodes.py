@@ -35,6 +35,7 @@ OTHERS = {
 # Declarations that these targets' standard headers would have, in case the headers are not installed.
 HEADERS = {
     "cstddef": "#pragma once\n#include <stddef.h>\nnamespace std { using ::size_t; enum class byte : unsigned char {}; }\n",
+    "version": "",
     "cstdint": "#pragma once\n#include <stdint.h>\nnamespace std { using ::uint64_t; using ::uint32_t; using ::uintptr_t; }\n",
 }
 

@@ -220,7 +220,7 @@ def faults(program, run):
         launched = way == "pgas-run"
         said = r"(said\n)*" if launched else r"said\n"
         for how, line in (("throw", "rank 1 threw: the tea is cold"), ("thread", "the tea is gone"),
-                          ("index", "rank 1: put: element 7 does not exist on rank 0, whose part has 2")):
+                          ("index", r"rank 1: put: element 7 does not exist on rank 0, whose part has 2 \(program\.cpp:\d+\)")):
             line = f"(pgas: {line}\n|pgas-run: .*\n)+" if launched else f"pgas: {line}\n"
             yield fault("uncaught errors", how, "uncaught", how, out=said, err=rf"\A{line}\Z", code=1, within=8)
         yield fault("uncaught errors", "in a function that must not throw", "uncaught", "destructor", out=said, within=8,

@@ -20,8 +20,12 @@ namespace pgas_test {
 template <class Backend>
 class over_user_memory : public Backend {
   using given_type = typename Backend::user_segment_type;
+  /// Aligned as the parts that a backend allocates are.
+  struct alignas(pgas::part_alignment) unit {
+    std::array<std::byte, pgas::part_alignment> bytes;
+  };
   struct owned_memory {  // a base class, so that it exists before the segment
-    std::unique_ptr<std::byte[]> bytes;
+    std::unique_ptr<unit[]> units;
   };
 
  public:
@@ -31,9 +35,10 @@ class over_user_memory : public Backend {
   };
   class segment_type : owned_memory, public given_type {
    public:
-    segment_type(std::unique_ptr<std::byte[]> given, Backend const& b, handle h, std::size_t size)
+    segment_type(std::unique_ptr<unit[]> given, Backend const& b, handle h, std::size_t size)
         : owned_memory{std::move(given)},
-          given_type(b.attach_user_segment(h.first, {owned_memory::bytes.get(), size})) {}
+          given_type(b.attach_user_segment(
+              h.first, {reinterpret_cast<std::byte*>(owned_memory::units.get()), size})) {}
   };
   using default_coherence = typename Backend::user_coherence;
   static constexpr std::string_view name = "user_memory";
@@ -54,7 +59,7 @@ class over_user_memory : public Backend {
             in_copies ? Backend::reserve_segment(sizes) : typename Backend::handle{}};
   }
   segment_type attach_segment(handle h, std::size_t own_bytes) const {
-    segment_type made(std::make_unique<std::byte[]>(own_bytes), *this, h, own_bytes);
+    segment_type made(std::make_unique<unit[]>(own_bytes / sizeof(unit) + 1), *this, h, own_bytes);
     if (in_copies) made.copy_through(Backend::attach_segment(h.copies, own_bytes));
     return made;
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <pgas/files/file.hpp>
 #include <pgas/support/in_quotes.hpp>
+#include <pgas/support/text_of.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <string>
 #include <string_view>
@@ -71,7 +72,8 @@ std::string npy_type() {
 
 /// All bytes of an NPY file before its elements.
 inline std::string npy_beginning(npy_header const& h) {
-  std::string shape = joined(h.shape, ", ");
+  std::string shape;
+  for (std::size_t const extent : h.shape) append_text(shape, {shape.empty() ? "" : ", ", extent});
   if (h.shape.size() == 1) shape += ",";  // a tuple, not a number in parentheses
   std::string text = "{'descr': '" + h.type + "', 'fortran_order': " + (h.is_fortran ? "True" : "False") +
                      ", 'shape': (" + shape + "), }";

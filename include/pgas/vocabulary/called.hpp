@@ -18,10 +18,18 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 enum class caller : std::uintptr_t { unknown = 0 };
 
 /// The default value of such an argument.
+#if defined(__clang__)
+// Clang knows the type of its own builtin only in a unit that has parsed <source_location>, not in one that
+// has it from a module or a precompiled header.
 [[nodiscard, gnu::always_inline]] inline caller here(
     std::source_location at = std::source_location::current()) noexcept {
   return std::bit_cast<caller>(at);
 }
+#else
+[[nodiscard, gnu::always_inline]] inline caller here(void const* at = __builtin_source_location()) noexcept {
+  return static_cast<caller>(reinterpret_cast<std::uintptr_t>(at));
+}
+#endif
 
 /// The place of a known caller.
 inline std::source_location place_of(caller by) noexcept { return std::bit_cast<std::source_location>(by); }

@@ -136,11 +136,12 @@ class [[nodiscard("an epoch needs a name: write `auto [a, b] = pgas::fence_all{v
   using base::close;
   using base::is_open;
 
-  /// Do not compile: the accesses are members of the epoch of each window.
+  /// Does not compile: the accesses are members of the epoch of each window.
   template <class... Arguments>
   auto put(Arguments const&...) const {
     refuse_access<Arguments...>();
   }
+  /// Does not compile: says the same.
   template <class... Arguments>
   auto accumulate(Arguments const&...) const {
     refuse_access<Arguments...>();

@@ -5,7 +5,7 @@
 #include <pgas/async/scheduler.hpp>
 #include <pgas/async/task.hpp>
 #include <pgas/pgas.hpp>
-#if __has_include(<mpi.h>) && !defined(WITHOUT_MPI)
+#if __has_include(<mpi.h>)
 #include <pgas/mpi.hpp>
 #endif
 
@@ -44,8 +44,8 @@ pgas::task<> coroutine(Team&) {
 int main(int argc, char** argv) {
   plain();
   mutant();
-#if __has_include(<mpi.h>) && !defined(WITHOUT_MPI)
-  pgas::mpi::run(MPI_COMM_WORLD, [](auto& team) {
+#if __has_include(<mpi.h>)
+  pgas::mpi::run<pgas::backends::mpi>(MPI_COMM_WORLD, [](auto& team) {
     auto window = pgas::make_window<double>(team, 4096);
     sweep<8>(window.local().data());
   });

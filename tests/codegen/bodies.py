@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """Looks whether a compiler takes the body of a rank for code that seldom runs.
 
-usage: bodies.py INCLUDE_DIR COMPILER [ARGUMENT...]
+usage: bodies.py [--lto] INCLUDE_DIR COMPILER [ARGUMENT...]
 
 Each body of bodies.cpp has one loop, the same as in `plain`, a function that main calls. The loop must stand in the
-section of ordinary code, and have the instructions of plain's. At -O2 and -O3, and with g++ after link-time
-optimization, too. A mutant that is cold must be noticed.
+section of ordinary code, and have the instructions of plain's. At -O2 and -O3, and with --lto also after
+g++'s link-time optimization. A mutant that is cold must be noticed.
 """
 
 import os
@@ -70,34 +70,44 @@ def compile_to(path, include, compiler, *options):
                os.path.join(HERE, "bodies.cpp")])
 
 
-def assemblies(include, compiler, folder):
+def text_of(folder, ending):
+    """The text of all files with such names, in order."""
+    text = ""
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(ending)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text += file.read()
+    return text
+
+
+def assemblies(include, compiler, folder, with_lto):
     """(what, assembly) for each way in which the bodies are compiled."""
+    if check.is_clang(compiler):
+        path = os.path.join(folder, "bodies.bc")
+        compile_to(path, include, compiler, "-O2", "-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
+        for optimization in ("-O2", "-O3"):
+            yield optimization, check.run([*compiler[:1], optimization, "-S", *check.OUTPUT, "-x", "ir", path], text=True)
+        return
     for optimization in ("-O2", "-O3"):
-        path = os.path.join(folder, "bodies.s")
-        compile_to(path, include, compiler, optimization, "-S")
-        with open(path, encoding="utf-8") as file:
-            yield optimization, file.read()
-    if not check.is_clang(compiler):
-        # A program of MPI would need its libraries here.
+        compile_to(os.path.join(folder, "bodies.s"), include, compiler, optimization, "-S")
+        yield optimization, text_of(folder, "bodies.s")
+    if with_lto:
+        # The program is not run, so nothing needs the library of an MPI.
         compile_to(os.path.join(folder, "linked"), include, compiler, "-O2", "-flto", "-save-temps", "-pthread",
-                   "-DWITHOUT_MPI")
-        text = ""
-        for name in sorted(os.listdir(folder)):
-            if name.endswith("ltrans.s"):
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    text += file.read()
-        yield "-O2 -flto", text
+                   "-Wl,--unresolved-symbols=ignore-all")
+        yield "-O2 -flto", text_of(folder, "ltrans.s")
 
 
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    include, compiler = sys.argv[1], tuple(sys.argv[2:])
+    with_lto = sys.argv[1] == "--lto"
+    include, *compiler = sys.argv[2 if with_lto else 1:]
+    compiler = tuple(compiler)
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for what, text in assemblies(include, compiler, folder):
+        for what, text in assemblies(include, compiler, folder, with_lto):
             found = sweeps(text)
-            bodies = [number for number in range(len(BODIES)) if number != MPI or ("lto" not in what and has_mpi(compiler))]
+            bodies = [number for number in range(len(BODIES)) if number != MPI or has_mpi(compiler)]
             if any(number not in found for number in [*bodies, MUTANT]) or not found[0][0][1]:
                 sys.exit(f"{what}: bodies or plain's loop are missing from the assembly: {found}")
             if not list(differences({0: found[0], 1: found[MUTANT]})):

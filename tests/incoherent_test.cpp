@@ -523,7 +523,7 @@ TEST_CASE("waits end with the value, with the index, or at the deadline") {
     }
     me.all_here();
   });
-  CHECK(contains(late, "rank 0: test: waited"));
+  CHECK(contains(late, "rank 0: test: this rank waited "));
   CHECK(contains(late, "timed out"));
 }
 

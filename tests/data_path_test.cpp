@@ -7,13 +7,13 @@
 #include <cstring>
 #include <numeric>
 #include <pgas/array/streamed_copy.hpp>
-#include <pgas/support/cache_sizes.hpp>
-#include <pgas/support/combine.hpp>
-#include <pgas/support/copy_pauses.hpp>
-#include <pgas/support/copy_run.hpp>
-#include <pgas/support/short_copy.hpp>
-#include <pgas/support/streaming_copier.hpp>
-#include <pgas/support/streaming_trial.hpp>
+#include <pgas/detail/copy/cache_sizes.hpp>
+#include <pgas/detail/copy/copy_pauses.hpp>
+#include <pgas/detail/copy/copy_run.hpp>
+#include <pgas/detail/copy/short_copy.hpp>
+#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/streaming_trial.hpp>
+#include <pgas/detail/elements/combine.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <vector>
 

@@ -2,8 +2,8 @@
 // The promises of every distribution, checked against a table that assigns indices one by one.
 #include <doctest/doctest.h>
 
-#include <pgas/support/divisor.hpp>
-#include <pgas/support/reciprocal.hpp>
+#include <pgas/detail/numbers/divisor.hpp>
+#include <pgas/detail/numbers/reciprocal.hpp>
 #include <vector>
 
 #include "support/dealt_table.hpp"

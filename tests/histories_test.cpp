@@ -10,13 +10,13 @@
 #include <iterator>
 #include <mutex>
 #include <numeric>
+#include <pgas/detail/text/text_of.hpp>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_counter.hpp>
 #include <pgas/histories/spec_lock.hpp>
 #include <pgas/histories/spec_map.hpp>
 #include <pgas/histories/spec_queue.hpp>
-#include <pgas/support/text_of.hpp>
 #include <random>
 #include <string>
 #include <thread>

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
-#include <pgas/backends/process_map/segment.hpp>
-#include <pgas/platform/job/huge_pages.hpp>
+#include <pgas/detail/backends/process_map/segment.hpp>
+#include <pgas/detail/job/huge_pages.hpp>
 #include <span>
 #include <sstream>
 #include <string>

@@ -12,8 +12,8 @@
 #include <pgas/coherence/drop_at_get.hpp>
 #include <pgas/coherence/uncached.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
+#include <pgas/detail/window/window_boundary.hpp>
 #include <pgas/vocabulary/op.hpp>
-#include <pgas/window/window_boundary.hpp>
 #include <string>
 #include <thread>
 #include <vector>

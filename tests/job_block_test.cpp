@@ -12,11 +12,11 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <pgas/platform/job/block.hpp>
-#include <pgas/platform/job/core_limit.hpp>
-#include <pgas/platform/job/job.hpp>
-#include <pgas/platform/job/memory_limit.hpp>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/job/block.hpp>
+#include <pgas/detail/job/core_limit.hpp>
+#include <pgas/detail/job/job.hpp>
+#include <pgas/detail/job/memory_limit.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 #include <string>
 #include <utility>
 

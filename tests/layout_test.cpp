@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <pgas/array/blocks.hpp>
+#include <pgas/detail/array/blocks.hpp>
 #include <set>
 #include <vector>
 

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <pgas/detail/control/word_rows.hpp>
 #include <pgas/global_array.hpp>
-#include <pgas/platform/words/word_rows.hpp>
 #include <stdexcept>
 #include <thread>
 #include <vector>

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cmath>
-#include <pgas/platform/map_model.hpp>
+#include <pgas/maps/model.hpp>
 #include <string>
 #include <vector>
 

@@ -11,8 +11,8 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <pgas/containers/map_chain.hpp>
-#include <pgas/containers/map_home_line.hpp>
+#include <pgas/detail/containers/map_chain.hpp>
+#include <pgas/detail/containers/map_home_line.hpp>
 #include <span>
 #include <string>
 #include <string_view>

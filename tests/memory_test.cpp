@@ -8,10 +8,10 @@
 #include <new>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/shape.hpp>
+#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
-#include <pgas/support/shared_owner.hpp>
 #include <pgas/sync/bakery.hpp>
 #include <pgas/sync/biased.hpp>
 #include <pgas/sync/central_counter.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of oc_bcast: its trees, its place in a message buffer, and every order of a few ranks on the
 // emulated chip and on words that show old values. The error of the printed algorithm is among the mutants.
-#include <pgas/backends/scc/mesh.hpp>
-#include <pgas/backends/scc/waking_buffers.hpp>
+#include <pgas/detail/machines/scc/waking_buffers.hpp>
+#include <pgas/machines/scc/mesh.hpp>
 
 #include <malloc.h>
 
@@ -12,7 +12,7 @@
 #include <iostream>
 #include <numeric>
 #include <pgas/collectives/oc_bcast.hpp>
-#include <pgas/platform/exchange/message_buffers.hpp>
+#include <pgas/detail/exchange/message_buffers.hpp>
 #include <set>
 
 #include "conformance/make.hpp"

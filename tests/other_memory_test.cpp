@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <pgas/backends/process_map.hpp>
+#include <pgas/detail/types/keeper.hpp>
 #include <pgas/pgas.hpp>
-#include <pgas/support/keeper.hpp>
 #include <set>
 #include <string_view>
 #include <vector>

@@ -2,8 +2,8 @@
 // The owners of objects on the heap. Without memory for the number of owners: see memory_test.cpp.
 #include <doctest/doctest.h>
 
-#include <pgas/support/shared_owner.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/types/shared_owner.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <thread>
 #include <utility>
 

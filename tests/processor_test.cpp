@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <pgas/platform/processor.hpp>
+#include <pgas/detail/processor/processor.hpp>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The emulated chip's time: an access takes the time that its source states, accesses delay each other as on
 // the chip, and time changes nothing else.
-#include <pgas/backends/scc/heat_map.hpp>
+#include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/pgas.hpp>
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 // The emulated chip itself: its caches, buffer, tables, turns and oracle behave as documented. The
 // conformance suites run the library on it.
 #include <pgas/backends/scc.hpp>
-#include <pgas/backends/scc/shrink.hpp>
+#include <pgas/machines/scc/shrink.hpp>
 
 #include <doctest/doctest.h>
 

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <pgas/detail/control/first_turns.hpp>
+#include <pgas/detail/job/blocked.hpp>
+#include <pgas/detail/job/processes.hpp>
+#include <pgas/detail/job/wait.hpp>
 #include <pgas/options.hpp>
-#include <pgas/platform/job/blocked.hpp>
-#include <pgas/platform/job/processes.hpp>
-#include <pgas/platform/job/wait.hpp>
-#include <pgas/platform/words/first_turns.hpp>
 #include <pgas/signals.hpp>
 #include <random>
 #include <thread>

@@ -3,7 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <pgas/platform/job/wait.hpp>
+#include <pgas/detail/job/wait.hpp>
 #include <pgas/signals.hpp>
 #include <thread>
 

@@ -7,9 +7,9 @@
 
 #include <array>
 #include <iostream>
-#include <pgas/platform/words/least_words.hpp>
+#include <pgas/detail/control/least_words.hpp>
+#include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/sync/signal_counts.hpp>
-#include <pgas/window/element_modes.hpp>
 #include <set>
 
 #include "support/lock_program.hpp"

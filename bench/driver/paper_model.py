@@ -32,7 +32,7 @@ class Reading:
 
 
 MESSAGES = ('post_start', 'put_latency', 'put_bandwidth', 'automaton', 'fft')
-CHIP = 'include/pgas/backends/scc/timing.hpp'
+CHIP = 'include/pgas/machines/scc/timing.hpp'
 PAPERS = 'bench/papers/'
 NOTHING = 'no value of these pages'
 
@@ -71,7 +71,7 @@ CHOICES = (
            'Shahmirzadi 2014, section 2.4', '24 cores at one buffer do not slow each other down, and 48 do',
            ('barrier', 'contention', 'broadcast', 'locks', 'fft')),
     Choice('arbiter', 'waiting packets fill the routers around a buffer, and each router serves its inputs in turn', '2 routers',
-           'include/pgas/backends/scc/mesh.hpp', 'filled_routers = 2', 'Shahmirzadi 2014, section 2.4',
+           'include/pgas/machines/scc/mesh.hpp', 'filled_routers = 2', 'Shahmirzadi 2014, section 2.4',
            'with 48 cores at one buffer the slowest get takes more than twice as long as the fastest, and the slowest put more than '
            'four times', ('barrier', 'contention', 'broadcast', 'locks')),
     Choice('caches', 'a word from L1, a line from L2', '1 and 18 core cycles', CHIP, 'l2_line{.core = 18}',

@@ -6,13 +6,13 @@
 
 #include <pgas/backends/tile.hpp>
 #include <pgas/containers/make_channel.hpp>
+#include <pgas/maps/model.hpp>
 #include <pgas/maps/part_caching.hpp>
 #include <pgas/maps/part_simple.hpp>
 #include <pgas/maps/rep_2pc.hpp>
 #include <pgas/maps/rep_local.hpp>
 #include <pgas/maps/rep_remote.hpp>
 #include <pgas/maps/rep_sc.hpp>
-#include <pgas/platform/map_model.hpp>
 #include <random>
 
 #include "chip.hpp"

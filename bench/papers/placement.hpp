@@ -4,8 +4,8 @@
 // its own.
 #pragma once
 
-#include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/exposure.hpp>
+#include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/sync/match_list.hpp>
 #include <pgas/sync/shared_only.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/support/in_quotes.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
 
 namespace example {
 

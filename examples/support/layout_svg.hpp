@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <pgas/support/svg_canvas.hpp>
+#include <pgas/detail/text/svg_canvas.hpp>
 #include <set>
 #include <string>
 

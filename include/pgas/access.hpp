@@ -3,9 +3,9 @@
 
 #include <array>
 #include <initializer_list>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/epoch/epoch.hpp>
 #include <span>
 #include <vector>
 

@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <pgas/support/job_wide_number.hpp>
+#include <pgas/detail/job/job_wide_number.hpp>
+#include <pgas/detail/window/state.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/box.hpp>
-#include <pgas/window/state.hpp>
 #include <string>
 #include <unordered_map>
 #include <utility>

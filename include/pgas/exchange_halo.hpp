@@ -3,11 +3,11 @@
 
 #include <pgas/access.hpp>
 #include <pgas/array/halo_plan.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/anything.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/anything.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {

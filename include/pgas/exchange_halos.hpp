@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/detail/team/same_ranks.hpp>
+#include <pgas/detail/window/joined_boundary.hpp>
 #include <pgas/exchange_halo.hpp>
-#include <pgas/window/joined_boundary.hpp>
-#include <pgas/window/same_ranks.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/access.hpp>
-#include <pgas/support/anything.hpp>
+#include <pgas/detail/types/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

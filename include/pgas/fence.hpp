@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/comparing_control.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
+#include <pgas/detail/control/comparing_control.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/epoch/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

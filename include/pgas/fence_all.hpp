@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstddef>
-#include <pgas/platform/words/comparing_control.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
-#include <pgas/window/joined_boundary.hpp>
-#include <pgas/window/same_ranks.hpp>
+#include <pgas/detail/control/comparing_control.hpp>
+#include <pgas/detail/team/same_ranks.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/detail/window/joined_boundary.hpp>
+#include <pgas/epoch/epoch.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>

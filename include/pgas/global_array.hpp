@@ -3,13 +3,13 @@
 
 #include <concepts>
 #include <pgas/array/any_global_array.hpp>
-#include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/offer.hpp>
 #include <pgas/array/shape.hpp>
-#include <pgas/array/state.hpp>
-#include <pgas/support/anything.hpp>
+#include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/array/state.hpp>
+#include <pgas/detail/types/anything.hpp>
 #include <pgas/window.hpp>
 #include <span>
 #include <utility>

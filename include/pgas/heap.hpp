@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/lock_all.hpp>
-#include <pgas/support/address_cache.hpp>
-#include <pgas/support/job_wide_number.hpp>
+#include <pgas/vocabulary/address_cache.hpp>
 #include <pgas/vocabulary/opened_piece.hpp>
 #include <pgas/window.hpp>
 #include <string>

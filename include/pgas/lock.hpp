@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <pgas/concepts/order_scope.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
-#include <pgas/window/lock_place.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/detail/window/lock_place.hpp>
+#include <pgas/epoch/epoch.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/order_scope.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/epoch/epoch.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

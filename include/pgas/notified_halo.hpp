@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <pgas/detail/process/uncaught_since.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/signals.hpp>
-#include <pgas/support/uncaught_since.hpp>
 #include <pgas/sync/shared_only.hpp>
 #include <pgas/team.hpp>
 #include <utility>

@@ -8,9 +8,9 @@
 
 #include <pgas/vocabulary/op.hpp>
 
-#include <pgas/window/staged.hpp>
+#include <pgas/epoch/staged.hpp>
 
-#include <pgas/window/epoch.hpp>
+#include <pgas/epoch/epoch.hpp>
 
 #include <pgas/array/accesses.hpp>
 

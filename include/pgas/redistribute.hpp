@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/team/same_ranks.hpp>
+#include <pgas/detail/types/anything.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/stage.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/support/streaming_copier.hpp>
-#include <pgas/window/same_ranks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -3,4 +3,4 @@
 
 /// stage: a rank's own part, or its own cells, as plain memory on every backend.
 #include <pgas/array/staged.hpp>
-#include <pgas/window/staged.hpp>
+#include <pgas/epoch/staged.hpp>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/for_each_cell.hpp>
 #include <pgas/array/offset.hpp>
 #include <pgas/array/part_box.hpp>
-#include <pgas/array/stencil_mirror.hpp>
 #include <pgas/array/stencil_reach.hpp>
 #include <pgas/array/stencil_sweep.hpp>
+#include <pgas/detail/array/for_each_cell.hpp>
+#include <pgas/detail/array/stencil_mirror.hpp>
+#include <pgas/detail/types/anything.hpp>
 #include <pgas/exchange_halos.hpp>
-#include <pgas/support/anything.hpp>
 #include <tuple>
 
 namespace pgas::inline PGAS_ASSERTIONS {

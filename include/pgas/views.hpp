@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/aligned.hpp>
 #include <pgas/array/array_segment.hpp>
-#include <pgas/array/has_cells_of.hpp>
 #include <pgas/array/part_box.hpp>
+#include <pgas/detail/array/aligned.hpp>
+#include <pgas/detail/array/has_cells_of.hpp>
+#include <pgas/detail/views/box_of_own.hpp>
+#include <pgas/detail/views/cells_view.hpp>
+#include <pgas/detail/views/memory_rows.hpp>
+#include <pgas/detail/views/numbered_rows.hpp>
+#include <pgas/detail/views/owned_view.hpp>
+#include <pgas/detail/views/shell_view.hpp>
 #include <pgas/tiles.hpp>
-#include <pgas/views/box_of_own.hpp>
-#include <pgas/views/cells_view.hpp>
-#include <pgas/views/memory_rows.hpp>
-#include <pgas/views/numbered_rows.hpp>
-#include <pgas/views/owned_view.hpp>
-#include <pgas/views/shell_view.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/transform.hpp>

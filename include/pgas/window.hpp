@@ -3,16 +3,16 @@
 
 #include <array>
 #include <optional>
-#include <pgas/support/anything.hpp>
-#include <pgas/support/copy_text.hpp>
-#include <pgas/support/plain_list.hpp>
-#include <pgas/support/text_of.hpp>
-#include <pgas/support/type_name.hpp>
+#include <pgas/detail/team/handshake.hpp>
+#include <pgas/detail/text/copy_text.hpp>
+#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/type_name.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/detail/types/plain_list.hpp>
+#include <pgas/detail/window/state.hpp>
+#include <pgas/epoch/local_view.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
-#include <pgas/window/handshake.hpp>
-#include <pgas/window/local_view.hpp>
-#include <pgas/window/state.hpp>
 #include <span>
 
 namespace pgas::inline PGAS_ASSERTIONS {

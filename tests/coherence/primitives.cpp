@@ -2,8 +2,8 @@
 // Compiled to assembly by opcodes.py. Each function NAME must be that instruction, on the line that its
 // second parameter points to. The unused first parameter prevents that a register holds the right address by
 // luck.
-#include <pgas/platform/hand_on_line.hpp>
-#include <pgas/platform/processor.hpp>
+#include <pgas/detail/control/hand_on_line.hpp>
+#include <pgas/detail/processor/processor.hpp>
 
 namespace processor = pgas::processor;
 

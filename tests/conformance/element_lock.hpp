@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/window/element_lock.hpp>
-#include <pgas/window/element_modes.hpp>
+#include <pgas/detail/elements/element_lock.hpp>
+#include <pgas/detail/elements/element_modes.hpp>
 #include <thread>
 
 #include "make.hpp"

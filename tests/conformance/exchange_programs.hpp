@@ -9,8 +9,8 @@
 #include <pgas/collectives/recursive_doubling.hpp>
 #include <pgas/collectives/ring.hpp>
 #include <pgas/collectives/scatter_allgather.hpp>
-#include <pgas/platform/exchange/links.hpp>
-#include <pgas/platform/exchange/shelf.hpp>
+#include <pgas/detail/exchange/links.hpp>
+#include <pgas/detail/exchange/shelf.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -4,9 +4,9 @@
 #include <memory>
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/platform/job/threads.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/job/threads.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 
 #include "control.hpp"
 #include "segment.hpp"

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <pgas/platform/job/ranks.hpp>
-#include <pgas/platform/job/wait.hpp>
-#include <pgas/platform/words/updated_cell.hpp>
+#include <pgas/detail/control/updated_cell.hpp>
+#include <pgas/detail/job/ranks.hpp>
+#include <pgas/detail/job/wait.hpp>
 #include <thread>
 
 #include "memory.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <pgas/platform/job/ranks.hpp>
+#include <pgas/detail/job/ranks.hpp>
 
 #include "copies.hpp"
 #include "transfers.hpp"

@@ -3,8 +3,8 @@
 // other ranks wait for it without end.
 #include <signal.h>
 #include <unistd.h>
-#include <pgas/platform/job/ranks.hpp>
-#include <pgas/platform/job/wait.hpp>
+#include <pgas/detail/job/ranks.hpp>
+#include <pgas/detail/job/wait.hpp>
 
 #include <cstdio>
 #include <cstdlib>

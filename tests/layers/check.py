@@ -1,35 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Includes point down only, and no function but one that throws is cold: check.py INCLUDE_DIR. The list of layers is the one in README.md, under "## Layers"."""
+"""Includes point down only, and no function but one that throws is cold: check.py INCLUDE_DIR. The list of layers is
+the one in README.md, under "## Layers"."""
 import pathlib
 import re
 import sys
 
 # Libraries that only these headers may include: they cost compile time, or another package.
-HEAVY = {'boost/asio': r'(backends/loopback(/.*|\.hpp)|async/asio\.hpp)', 'boost/context': r'platform/fiber\.hpp',
-         'range/v3': r'views(/.*|\.hpp)', 'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
-         'mpi.h': r'(platform/mpi/.*|backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
+HEAVY = {'boost/asio': r'((detail/)?backends/loopback(/.*|\.hpp)|async/asio\.hpp)',
+         'boost/context': r'detail/process/fiber\.hpp', 'range/v3': r'(detail/views/.*|views\.hpp)',
+         'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
+         'mpi.h': r'(detail/mpi/.*|(detail/)?backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
-# Headers that pgas.hpp brings take parts of these from support/: whole ones cost each program compile time.
-LARGE = {'algorithm': 'support/algorithms.hpp', 'chrono': 'support/durations.hpp',
-         'functional': 'support/functions.hpp', 'ranges': 'support/range_concepts.hpp'}
+# Headers that pgas.hpp brings take parts of these from detail/types/: whole ones cost each program compile time.
+LARGE = {'algorithm': 'detail/types/algorithms.hpp', 'chrono': 'detail/types/durations.hpp',
+         'functional': 'detail/types/functions.hpp', 'ranges': 'detail/types/range_concepts.hpp'}
 
 root = pathlib.Path(sys.argv[1])
 readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
 listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL).group(1)
 LINES = [line for line in reversed(listing.splitlines()) if line.strip()]
-LEVELS = {folder: number for number, line in enumerate(LINES) for folder in re.findall(r'([a-z]+)/|(\*\.hpp)', line.split('  ')[0])}
-LEVELS = {(name or flat): number for (name, flat), number in LEVELS.items()}
-MODELS = {folder for folder, number in LEVELS.items() if '(models)' in LINES[number]}
+LEVELS, LAYERS = {}, {}  # folder -> number of its line; folder -> the layer of which it is a part
+for number, line in enumerate(LINES):
+    named = [word.removesuffix('/') for word in line.split() if word.endswith('/') or word == '*.hpp']
+    for each in named:
+        LEVELS[each] = number
+        LAYERS[each] = named[0] if '(one layer)' in line else each
+MODELS = {each for each, number in LEVELS.items() if '(models)' in LINES[number]}
 
 
 def folder(name):
-    return name.split('/')[0] if '/' in name else '*.hpp'
+    """The layer of a header: detail/maps is part of maps, if there is such a folder."""
+    if '/' not in name:
+        return '*.hpp'
+    parts = name.split('/')
+    if parts[0] == 'detail':
+        parts = parts[1:] if parts[1] in LEVELS else ['/'.join(parts[:2])]
+    return LAYERS.get(parts[0], parts[0])
 
 
 def model(name):
-    """The model a header belongs to: backends/scc/cache.hpp is part of backends/scc."""
-    return '/'.join(name.split('/')[:2]).removesuffix('.hpp')
+    """The model of which a header is part, if it is: detail/backends/scc/cache.hpp is part of backends/scc."""
+    parts = name.removesuffix('.hpp').removeprefix('detail/').split('/')
+    shared = name.startswith('detail/') and len(parts) < 3
+    return None if shared or folder(name) not in MODELS else '/'.join(parts[:2])
 
 
 # Models of which another one consists.
@@ -54,7 +68,7 @@ for path in headers:
     text = path.read_text()
     for quoted in re.findall(r'#\s*include\s*"([^"]+)"', text):
         wrong.append(f'{name} includes "{quoted}": write <pgas/...>, which this test can place')
-    if name != 'platform/setting.hpp' and 'getenv("PGAS_' in text:
+    if name != 'detail/process/setting.hpp' and 'getenv("PGAS_' in text:
         wrong.append(f'{name} calls getenv: read the variable by detail::setting, which refuses bad values in one form')
     # g++ takes for cold what only cold functions call: so a program's own body was compiled for size.
     for line in re.findall(r'^.*gnu::(?:cold|hot)\b.*$', text, re.MULTILINE):
@@ -63,7 +77,7 @@ for path in headers:
     includes[name] = []
     large[name] = [each for each in LARGE if re.search(rf'#\s*include\s*<{each}>', text)]
     if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
-        wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/support/expects.hpp>')
+        wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/vocabulary/expects.hpp>')
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
         for heavy, where in HEAVY.items():
             if included.startswith(heavy) and not re.fullmatch(where, name):
@@ -72,14 +86,14 @@ for path in headers:
             continue
         target = included.removeprefix('pgas/')
         includes[name].append(target)
-        if folder(target) == 'views' and name != 'views.hpp' and folder(name) != 'views':
+        if folder(target) == 'detail/views' and name != 'views.hpp' and folder(name) != 'detail/views':
             wrong.append(f'{name} includes {target}, which brings range-v3: only views.hpp may')
         theirs = LEVELS.get(folder(target))
         if theirs is None or theirs > mine:
             wrong.append(f'{name} includes {target}, which lies higher: includes point down only')
         elif theirs == mine and folder(name) != folder(target):
             wrong.append(f'{name} includes {target}: folders of one layer do not know each other')
-        elif folder(name) in MODELS and folder(name) == folder(target) and model(name) != model(target):
+        elif model(name) and model(target) and folder(name) == folder(target) and model(name) != model(target):
             if PARTS.get(model(name)) != model(target) and not derives(text, target):
                 wrong.append(f'{name} includes {target}: models do not know each other, unless one derives from the other')
 

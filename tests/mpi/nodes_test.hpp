@@ -3,7 +3,7 @@
 
 // What ranks on several nodes may expect, and the messages that operations cost where a backend counts them.
 #include <array>
-#include <pgas/backends/cluster/packet.hpp>
+#include <pgas/detail/backends/cluster/packet.hpp>
 #include <pgas/mpi.hpp>
 #include <pgas/user_window.hpp>
 #include <thread>

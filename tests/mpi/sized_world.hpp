@@ -5,7 +5,7 @@
 
 #include <array>
 #include <exception>
-#include <pgas/platform/mpi/session.hpp>
+#include <pgas/detail/mpi/session.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <pgas/async/calls.hpp>
-#include <pgas/backends/scc/options.hpp>
 #include <pgas/core.hpp>
+#include <pgas/detail/job/service.hpp>
 #include <pgas/heap.hpp>
-#include <pgas/platform/job/service.hpp>
+#include <pgas/machines/scc/options.hpp>
 
 using team_type = pgas::team<pgas::backends::process_map>;
 using calls_type = decltype(pgas::make_calls(std::declval<team_type&>()));

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <pgas/backends/scc.hpp>
-#include <pgas/window/default_protocols.hpp>
+#include <pgas/team/default_protocols.hpp>
 #include <string_view>
 
 namespace races {

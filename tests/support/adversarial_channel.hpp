@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 #include <pgas/concepts/channel.hpp>
-#include <pgas/platform/fiber.hpp>
+#include <pgas/detail/process/fiber.hpp>
 #include <random>
 #include <span>
 #include <utility>

@@ -10,7 +10,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
-#include <pgas/backends/scc/shrink.hpp>
+#include <pgas/machines/scc/shrink.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <source_location>
 #include <sstream>

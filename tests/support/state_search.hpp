@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <pgas/detail/maps/map_member.hpp>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_map.hpp>
-#include <pgas/platform/maps/map_member.hpp>
 #include <set>
 #include <span>
 #include <string>

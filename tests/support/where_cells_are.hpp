@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/containers/protocols/container_words.hpp>
+#include <pgas/detail/containers/container_words.hpp>
 
 #include "ranks.hpp"
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <pgas/platform/exchange/board.hpp>
-#include <pgas/platform/exchange/links.hpp>
-#include <pgas/platform/exchange/notes.hpp>
-#include <pgas/platform/exchange/shelf.hpp>
+#include <pgas/detail/exchange/board.hpp>
+#include <pgas/detail/exchange/links.hpp>
+#include <pgas/detail/exchange/notes.hpp>
+#include <pgas/detail/exchange/shelf.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <stdexcept>
 #include <type_traits>

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <pgas/concepts/control.hpp>
-#include <pgas/platform/emulation/schedule.hpp>
+#include <pgas/machines/schedule.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/text/text_of.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

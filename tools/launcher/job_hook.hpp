@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <pgas/platform/job/job.hpp>
+#include <pgas/detail/job/job.hpp>
 #include <string>
 #include <string_view>
 

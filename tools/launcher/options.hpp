@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <launcher/hosts.hpp>
 #include <optional>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/in_quotes.hpp>
+#include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -22,7 +22,7 @@
 #include <launcher/processes.hpp>
 #include <memory>
 #include <optional>
-#include <pgas/platform/job/descendants.hpp>
+#include <pgas/detail/job/descendants.hpp>
 #include <string>
 #include <utility>
 #include <vector>

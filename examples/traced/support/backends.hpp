@@ -3,9 +3,9 @@
 
 #include <pgas/backends/loopback.hpp>
 #include <pgas/backends/scc.hpp>
-#include <pgas/backends/scc/heat_map.hpp>
 #include <pgas/backends/traced.hpp>
 #include <pgas/coherence/unsafe_none.hpp>
+#include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/pgas.hpp>
 
 /// Takes the place of examples/support/backends.hpp where `tools/run` builds an example with

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <pgas/array/aligned.hpp>
-#include <pgas/array/blocks.hpp>
-#include <pgas/support/anything.hpp>
+#include <pgas/detail/array/aligned.hpp>
+#include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/types/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

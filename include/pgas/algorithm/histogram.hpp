@@ -3,8 +3,8 @@
 
 #include <functional>
 #include <pgas/algorithm/for_each.hpp>
+#include <pgas/detail/team/same_ranks.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/window/same_ranks.hpp>
 #include <span>
 #include <vector>
 

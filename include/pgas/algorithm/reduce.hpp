@@ -3,8 +3,8 @@
 
 #include <optional>
 #include <pgas/algorithm/for_each.hpp>
+#include <pgas/detail/types/anything.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/support/anything.hpp>
 #include <pgas/team.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

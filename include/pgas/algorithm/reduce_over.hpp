@@ -7,10 +7,10 @@
 #include <cstring>
 #include <pgas/algorithm/reduce.hpp>
 #include <pgas/array/local_array.hpp>
-#include <pgas/array/partial_results.hpp>
+#include <pgas/detail/array/partial_results.hpp>
+#include <pgas/detail/control/folded_kind.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/layouts/tiled.hpp>
-#include <pgas/platform/words/folded_kind.hpp>
 #include <span>
 #include <string_view>
 #include <utility>

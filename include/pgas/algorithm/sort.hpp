@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <pgas/algorithm/reduce.hpp>
-#include <pgas/support/anything.hpp>
+#include <pgas/detail/types/anything.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

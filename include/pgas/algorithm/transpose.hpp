@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <pgas/array/visit_box.hpp>
 #include <pgas/concepts/epoch.hpp>
+#include <pgas/detail/copy/transpose_plane.hpp>
+#include <pgas/detail/team/same_ranks.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/stage.hpp>
-#include <pgas/support/transpose_plane.hpp>
-#include <pgas/window/same_ranks.hpp>
 #include <utility>
 #include <vector>
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <pgas/array/blocks.hpp>
-#include <pgas/array/checked_cells.hpp>
 #include <pgas/array/scattered.hpp>
-#include <pgas/support/anything.hpp>
-#include <pgas/window/epoch.hpp>
+#include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/array/checked_cells.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/epoch/epoch.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {

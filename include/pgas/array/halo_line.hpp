@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/array/shape.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/blocks.hpp>
 #include <pgas/array/halo_line.hpp>
+#include <pgas/detail/array/blocks.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -6,8 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
+#include <pgas/detail/array/blocks.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>

@@ -4,7 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <pgas/window/local_view.hpp>
+#include <pgas/epoch/local_view.hpp>
 #include <span>
 #include <type_traits>
 

@@ -8,10 +8,10 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/copy_text.hpp>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/text/copy_text.hpp>
+#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstddef>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rows_of.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <pgas/array/any_global_array.hpp>
-#include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
-#include <pgas/array/unaliased.hpp>
-#include <pgas/window/staged.hpp>
+#include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/array/unaliased.hpp>
+#include <pgas/epoch/staged.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

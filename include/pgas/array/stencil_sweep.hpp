@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <pgas/array/part_box.hpp>
 #include <pgas/array/stencil_reach.hpp>
-#include <pgas/array/strided_memory.hpp>
+#include <pgas/detail/array/strided_memory.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>

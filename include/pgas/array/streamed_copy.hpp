@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/array/matrix_view.hpp>
-#include <pgas/support/streaming_copier.hpp>
+#include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/blocks.hpp>
 #include <pgas/array/box_view.hpp>
 #include <pgas/array/scattered.hpp>
 #include <pgas/array/shape.hpp>
-#include <pgas/array/unaliased.hpp>
 #include <pgas/concepts/epoch.hpp>
+#include <pgas/concepts/part_is.hpp>
+#include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/array/unaliased.hpp>
 #include <pgas/vocabulary/error.hpp>
-#include <pgas/window/part_is.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {

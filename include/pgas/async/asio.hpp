@@ -14,7 +14,7 @@
 #include <exception>
 #include <memory>
 #include <pgas/async/scheduler.hpp>
-#include <pgas/support/one_per_process.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>

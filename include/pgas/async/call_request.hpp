@@ -9,7 +9,7 @@
 #include <optional>
 #include <pgas/async/call_arguments.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/local_shared_ptr.hpp>
+#include <pgas/detail/types/local_shared_ptr.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <string>

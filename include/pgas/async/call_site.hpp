@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <pgas/async/call_arguments.hpp>
-#include <pgas/async/call_record.hpp>
 #include <pgas/async/call_request.hpp>
-#include <pgas/async/call_table.hpp>
-#include <pgas/support/type_name.hpp>
+#include <pgas/detail/async/call_record.hpp>
+#include <pgas/detail/async/call_table.hpp>
+#include <pgas/detail/text/type_name.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <tuple>
 #include <type_traits>

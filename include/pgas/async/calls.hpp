@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <memory>
 #include <pgas/async/call_site.hpp>
-#include <pgas/async/calls_state.hpp>
-#include <pgas/async/update_elements.hpp>
-#include <pgas/window/handshake.hpp>
+#include <pgas/detail/async/calls_state.hpp>
+#include <pgas/detail/async/update_elements.hpp>
+#include <pgas/detail/team/handshake.hpp>
 #include <string>
 #include <utility>
 
@@ -138,8 +138,9 @@ class calls {
   /// distributed termination detection". Charm++: quiescence detection; UPC++ leaves it to the program.
   void finish() { state_->finish(team_); }
 
-  /// The bytes of messages and calls that this rank has had at most, and the bytes that it may have.
+  /// The most bytes of messages and calls that this rank has held at one time.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return state_->post().most() * sizeof(word); }
+  /// The bytes of messages and calls that this rank may hold.
   [[nodiscard]] std::size_t message_bytes() const noexcept {
     return state_->post().shares().all * sizeof(word);
   }

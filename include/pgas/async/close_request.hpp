@@ -4,8 +4,8 @@
 #include <exception>
 #include <memory>
 #include <pgas/async/start_barrier.hpp>
+#include <pgas/detail/process/uncaught_since.hpp>
 #include <pgas/fence.hpp>
-#include <pgas/support/uncaught_since.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {

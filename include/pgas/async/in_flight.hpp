@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <deque>
-#include <pgas/async/engine.hpp>
+#include <pgas/detail/async/engine.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <type_traits>
 #include <utility>

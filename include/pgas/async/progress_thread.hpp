@@ -10,11 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/replacing_file.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/process/replacing_file.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <pgas/team.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <stop_token>
 #include <thread>
 #include <utility>

@@ -87,8 +87,9 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     return resumed;
   }
 
-  /// The clock of the rank, and its number in the job.
+  /// The clock of the rank.
   [[nodiscard]] time_point now() const override { return team_.now(); }
+  /// The number of the rank in the job.
   [[nodiscard]] rank_t rank() const noexcept override {
     auto const& backend = team_.state()->backend;
     return backend.world_rank(backend.rank());

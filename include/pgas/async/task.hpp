@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <pgas/async/request_awaiter.hpp>
+#include <pgas/detail/async/request_awaiter.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -138,7 +138,9 @@ class [[nodiscard]] task {
   using promise_type = detail::promise_of<T>;
   using value_type = T;
 
+  /// Moves the coroutine; `other` has none afterwards.
   task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  /// Exchanges the coroutines of both.
   task& operator=(task&& other) noexcept {
     std::swap(coroutine_, other.coroutine_);
     return *this;

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <pgas/backends/checked/control.hpp>
-#include <pgas/backends/checked/mailbox.hpp>
-#include <pgas/backends/checked/schedules.hpp>
-#include <pgas/backends/checked/segment.hpp>
-#include <pgas/backends/checked/user_segment.hpp>
 #include <pgas/coherence/watched.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/setting.hpp>
+#include <pgas/detail/backends/checked/control.hpp>
+#include <pgas/detail/backends/checked/mailbox.hpp>
+#include <pgas/detail/backends/checked/schedules.hpp>
+#include <pgas/detail/backends/checked/segment.hpp>
+#include <pgas/detail/backends/checked/user_segment.hpp>
+#include <pgas/detail/process/setting.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -4,13 +4,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <pgas/backends/cluster/team.hpp>
-#include <pgas/backends/process_map/peer_memory.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/platform/mpi/shared_file.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/backends/cluster/team.hpp>
+#include <pgas/detail/backends/process_map/peer_memory.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/mpi/shared_file.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {

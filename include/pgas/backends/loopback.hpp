@@ -5,16 +5,16 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <pgas/backends/loopback/agents.hpp>
-#include <pgas/backends/loopback/control.hpp>
-#include <pgas/backends/loopback/mailbox.hpp>
-#include <pgas/backends/loopback/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/platform/job/threads.hpp>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/backends/loopback/agents.hpp>
+#include <pgas/detail/backends/loopback/control.hpp>
+#include <pgas/detail/backends/loopback/mailbox.hpp>
+#include <pgas/detail/backends/loopback/segment.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/job/threads.hpp>
+#include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -5,16 +5,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <pgas/backends/mpi/control.hpp>
-#include <pgas/backends/mpi/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/memory_limit.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/platform/mpi/bootstrap.hpp>
-#include <pgas/platform/mpi/mailbox.hpp>
-#include <pgas/platform/mpi/shared_file.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/backends/mpi/control.hpp>
+#include <pgas/detail/backends/mpi/segment.hpp>
+#include <pgas/detail/job/memory_limit.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/mpi/bootstrap.hpp>
+#include <pgas/detail/mpi/mailbox.hpp>
+#include <pgas/detail/mpi/shared_file.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 #include <vector>
 

@@ -3,14 +3,14 @@
 
 #include <functional>
 #include <optional>
-#include <pgas/backends/pool_map/control.hpp>
 #include <pgas/backends/pool_map/memory.hpp>
-#include <pgas/backends/pool_map/segment.hpp>
 #include <pgas/coherence/write_back.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/launch.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/backends/pool_map/control.hpp>
+#include <pgas/detail/backends/pool_map/segment.hpp>
+#include <pgas/detail/job/launch.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/backends/process_map/control.hpp>
-#include <pgas/backends/process_map/mailbox.hpp>
-#include <pgas/backends/process_map/peer_memory.hpp>
-#include <pgas/backends/process_map/segment.hpp>
-#include <pgas/backends/process_map/user_segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/coherence/separate.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/launch.hpp>
-#include <pgas/platform/job/service.hpp>
-#include <pgas/platform/job/threads.hpp>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/backends/process_map/control.hpp>
+#include <pgas/detail/backends/process_map/mailbox.hpp>
+#include <pgas/detail/backends/process_map/peer_memory.hpp>
+#include <pgas/detail/backends/process_map/segment.hpp>
+#include <pgas/detail/backends/process_map/user_segment.hpp>
+#include <pgas/detail/job/launch.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/job/threads.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 #include <vector>
 
@@ -27,7 +27,7 @@ enum class ranks_are {
 
 /// Ranks of one node that map the same memory: remote access is a load or a store.
 ///
-/// All payload and control words are extents of one memfd, which `platform/job/job.hpp` makes and maps. `run`
+/// All payload and control words are extents of one memfd, which `detail/job/job.hpp` makes and maps. `run`
 /// forks the ranks, or pgas-run starts them; ranks that are threads are for sanitizers and debuggers.
 template <ranks_are Kind>
 class basic_process_map {

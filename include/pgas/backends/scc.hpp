@@ -5,20 +5,20 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <pgas/backends/scc/control.hpp>
-#include <pgas/backends/scc/heat_map.hpp>
-#include <pgas/backends/scc/interrupts.hpp>
-#include <pgas/backends/scc/mailbox.hpp>
-#include <pgas/backends/scc/registers.hpp>
-#include <pgas/backends/scc/schedules.hpp>
-#include <pgas/backends/scc/segment.hpp>
 #include <pgas/coherence/write_through.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/job/ranks.hpp>
-#include <pgas/platform/job/wait.hpp>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/one_per_process.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/job/ranks.hpp>
+#include <pgas/detail/job/wait.hpp>
+#include <pgas/detail/machines/scc/control.hpp>
+#include <pgas/detail/machines/scc/mailbox.hpp>
+#include <pgas/detail/machines/scc/schedules.hpp>
+#include <pgas/detail/machines/scc/segment.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
+#include <pgas/machines/scc/heat_map.hpp>
+#include <pgas/machines/scc/interrupts.hpp>
+#include <pgas/machines/scc/registers.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -9,7 +9,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
-#include <pgas/support/streaming_copier.hpp>
+#include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>

@@ -6,15 +6,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <pgas/backends/simulated/bootstrap.hpp>
-#include <pgas/backends/simulated/control.hpp>
-#include <pgas/backends/simulated/mailbox.hpp>
-#include <pgas/backends/simulated/segment.hpp>
-#include <pgas/backends/simulated/work.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/support/one_per_process.hpp>
-#include <pgas/support/sole_owner.hpp>
+#include <pgas/detail/machines/simulated/bootstrap.hpp>
+#include <pgas/detail/machines/simulated/control.hpp>
+#include <pgas/detail/machines/simulated/mailbox.hpp>
+#include <pgas/detail/machines/simulated/segment.hpp>
+#include <pgas/detail/machines/simulated/work.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/types/sole_owner.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {

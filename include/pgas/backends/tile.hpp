@@ -2,14 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <pgas/backends/tile/channel.hpp>
-#include <pgas/backends/tile/control.hpp>
-#include <pgas/backends/tile/mailbox.hpp>
-#include <pgas/backends/tile/segment.hpp>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/one_per_process.hpp>
+#include <pgas/detail/machines/tile/channel.hpp>
+#include <pgas/detail/machines/tile/control.hpp>
+#include <pgas/detail/machines/tile/mailbox.hpp>
+#include <pgas/detail/machines/tile/segment.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/process/setting.hpp>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <pgas/backends/traced/chrome.hpp>
-#include <pgas/backends/traced/control.hpp>
-#include <pgas/backends/traced/segment.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/platform/setting.hpp>
-#include <pgas/support/in_quotes.hpp>
-#include <pgas/support/replacing_file.hpp>
+#include <pgas/detail/backends/traced/chrome.hpp>
+#include <pgas/detail/backends/traced/control.hpp>
+#include <pgas/detail/backends/traced/segment.hpp>
+#include <pgas/detail/process/replacing_file.hpp>
+#include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
 #include <pgas/vocabulary/error.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

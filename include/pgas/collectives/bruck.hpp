@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/binomial.hpp>
-#include <pgas/support/copy_bytes.hpp>
+#include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/binomial.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <string_view>
 #include <vector>

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <new>
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/circle.hpp>
-#include <pgas/platform/exchange/steps.hpp>
-#include <pgas/support/copy_bytes.hpp>
+#include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/circle.hpp>
+#include <pgas/detail/exchange/steps.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <string_view>

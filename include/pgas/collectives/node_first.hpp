@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/hand_over.hpp>
-#include <pgas/platform/exchange/steps.hpp>
-#include <pgas/support/copy_bytes.hpp>
+#include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/hand_over.hpp>
+#include <pgas/detail/exchange/steps.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/cut.hpp>
-#include <pgas/platform/exchange/oc_tree.hpp>
-#include <pgas/platform/exchange/steps.hpp>
-#include <pgas/support/algorithms.hpp>
+#include <pgas/detail/exchange/cut.hpp>
+#include <pgas/detail/exchange/oc_tree.hpp>
+#include <pgas/detail/exchange/steps.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 #include <string_view>
 #include <utility>
 

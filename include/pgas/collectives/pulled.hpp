@@ -2,11 +2,11 @@
 #pragma once
 
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/block_heads.hpp>
-#include <pgas/platform/exchange/cut.hpp>
-#include <pgas/platform/exchange/steps.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/copy_bytes.hpp>
+#include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/block_heads.hpp>
+#include <pgas/detail/exchange/cut.hpp>
+#include <pgas/detail/exchange/steps.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <span>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/binomial.hpp>
-#include <pgas/platform/exchange/circle.hpp>
-#include <pgas/support/copy_bytes.hpp>
+#include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/binomial.hpp>
+#include <pgas/detail/exchange/circle.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <string_view>
 #include <vector>

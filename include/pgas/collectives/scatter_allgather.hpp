@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/collective.hpp>
-#include <pgas/platform/exchange/binomial.hpp>
-#include <pgas/platform/exchange/circle.hpp>
+#include <pgas/detail/exchange/binomial.hpp>
+#include <pgas/detail/exchange/circle.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {

@@ -8,8 +8,8 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>

@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 ///
 /// `get` blocks until some rank has put the key. Between two fences at most one rank puts a key. `fence`
 /// returns when every rank has called it. `fail(what)` tells all ranks that this one cannot go on, and
-/// returns. Models: the job block that a fork or `pgas-run` hands down (platform/job/job.hpp); later PMI,
+/// returns. Models: the job block that a fork or `pgas-run` hands down (detail/job/job.hpp); later PMI,
 /// MPI, two hosts.
 template <class B>
 concept bootstrap = requires(B& b, B const& cb, std::string_view text, bytes_in value, bytes_out into) {

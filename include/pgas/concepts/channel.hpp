@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <pgas/concepts/control.hpp>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>

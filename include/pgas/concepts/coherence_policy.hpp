@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -6,8 +6,8 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/plain_list.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/plain_list.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>

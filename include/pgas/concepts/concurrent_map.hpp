@@ -3,8 +3,8 @@
 
 #include <concepts>
 #include <optional>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -5,9 +5,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <pgas/support/anything.hpp>
-#include <pgas/support/durations.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/anything.hpp>
+#include <pgas/detail/types/durations.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 

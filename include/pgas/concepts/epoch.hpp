@@ -4,7 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/rank.hpp>

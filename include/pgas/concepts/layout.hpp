@@ -3,8 +3,8 @@
 
 #include <concepts>
 #include <optional>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 

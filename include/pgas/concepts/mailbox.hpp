@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

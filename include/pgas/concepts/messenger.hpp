@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 

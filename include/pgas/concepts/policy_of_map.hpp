@@ -2,8 +2,8 @@
 #pragma once
 
 #include <concepts>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
+#include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
@@ -21,8 +21,8 @@ struct observed_message {
 /// A predictor reads the stream of a rank's messages and says which ones come next.
 ///
 /// `observe(message)` adds the next message of the stream. `ahead(k)` is the message that it expects as the
-/// k-th from now, k = 1 for the next one; nothing if it has no expectation. A predictor has constant memory.
-/// Source: Ferreras 2008, sections 3.2 and 3.3.
+/// k-th from now, k = 1 for the next one; nothing if it has no expectation. `name` is for reports. A
+/// predictor has constant memory. Source: Ferreras 2008, sections 3.2 and 3.3.
 template <class P>
 concept predictor = requires(P& p, P const& cp, observed_message m, std::size_t k) {
   { P::name } -> detail::convertible_to<std::string_view>;

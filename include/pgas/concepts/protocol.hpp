@@ -6,8 +6,8 @@
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
-#include <pgas/support/algorithms.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {

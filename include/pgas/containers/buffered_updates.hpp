@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <pgas/containers/distributed_map.hpp>
-#include <pgas/support/uncaught_since.hpp>
+#include <pgas/detail/process/uncaught_since.hpp>
 #include <span>
 #include <unordered_map>
 #include <utility>

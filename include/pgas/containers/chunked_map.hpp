@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <pgas/containers/chunked_value.hpp>
 #include <pgas/containers/distributed_map.hpp>
+#include <pgas/detail/containers/chunked_value.hpp>
 #include <span>
 #include <string_view>
 #include <utility>

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <pgas/containers/chunked_map.hpp>
-#include <pgas/containers/map_bucket.hpp>
 #include <pgas/containers/map_file.hpp>
+#include <pgas/detail/containers/map_bucket.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>
 #include <string>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <pgas/containers/protocols/container_words.hpp>
+#include <pgas/detail/containers/container_words.hpp>
 #include <string>
 #include <utility>
 

@@ -10,12 +10,12 @@
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
 #include <pgas/containers/make_map.hpp>
-#include <pgas/containers/map_batches.hpp>
-#include <pgas/containers/map_chain.hpp>
-#include <pgas/containers/map_home_line.hpp>
 #include <pgas/containers/map_policy.hpp>
-#include <pgas/containers/map_table.hpp>
 #include <pgas/containers/message_map.hpp>
+#include <pgas/detail/containers/map_batches.hpp>
+#include <pgas/detail/containers/map_chain.hpp>
+#include <pgas/detail/containers/map_home_line.hpp>
+#include <pgas/detail/containers/map_table.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>

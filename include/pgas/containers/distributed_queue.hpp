@@ -4,11 +4,11 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <pgas/containers/protocols/container_words.hpp>
-#include <pgas/containers/protocols/element_store.hpp>
-#include <pgas/containers/protocols/packed_cells.hpp>
-#include <pgas/containers/protocols/packed_ring.hpp>
-#include <pgas/containers/protocols/ticket_ring.hpp>
+#include <pgas/detail/containers/container_words.hpp>
+#include <pgas/detail/containers/element_store.hpp>
+#include <pgas/detail/containers/packed_cells.hpp>
+#include <pgas/detail/containers/packed_ring.hpp>
+#include <pgas/detail/containers/ticket_ring.hpp>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <pgas/containers/protocols/append_counts.hpp>
-#include <pgas/containers/protocols/container_words.hpp>
-#include <pgas/containers/protocols/element_store.hpp>
-#include <pgas/support/divisor.hpp>
+#include <pgas/detail/containers/append_counts.hpp>
+#include <pgas/detail/containers/container_words.hpp>
+#include <pgas/detail/containers/element_store.hpp>
+#include <pgas/detail/numbers/divisor.hpp>
 #include <span>
 #include <string>
 #include <utility>

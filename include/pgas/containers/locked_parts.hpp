@@ -9,7 +9,7 @@
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
 #include <pgas/containers/map_policy.hpp>
-#include <pgas/containers/map_table.hpp>
+#include <pgas/detail/containers/map_table.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/channel.hpp>
-#include <pgas/platform/mail/mailed_channel.hpp>
+#include <pgas/detail/mail/mailed_channel.hpp>
 #include <pgas/team.hpp>
 #include <string>
 

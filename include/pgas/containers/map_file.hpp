@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <optional>
 #include <pgas/containers/distributed_map.hpp>
+#include <pgas/detail/process/replacing_file.hpp>
+#include <pgas/detail/text/copy_text.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/lock_all.hpp>
-#include <pgas/support/copy_text.hpp>
-#include <pgas/support/in_quotes.hpp>
-#include <pgas/support/replacing_file.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <pgas/concepts/policy_of_map.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <pgas/containers/protocols/container_words.hpp>
-#include <pgas/containers/protocols/element_store.hpp>
-#include <pgas/containers/protocols/stealing_ranks.hpp>
+#include <pgas/detail/containers/container_words.hpp>
+#include <pgas/detail/containers/element_store.hpp>
+#include <pgas/detail/containers/stealing_ranks.hpp>
 #include <span>
 #include <utility>
 

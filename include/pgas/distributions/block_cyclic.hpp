@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/distribution.hpp>
-#include <pgas/support/divisor.hpp>
+#include <pgas/detail/numbers/divisor.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -4,8 +4,8 @@
 #include <hdf5.h>
 
 #include <mutex>
+#include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/files/save.hpp>
-#include <pgas/support/one_per_process.hpp>
 #include <span>
 #include <string_view>
 

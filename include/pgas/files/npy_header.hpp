@@ -7,9 +7,9 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <pgas/files/file.hpp>
-#include <pgas/support/in_quotes.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/files/file.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text_of.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
 
 #include <unistd.h>

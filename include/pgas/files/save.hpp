@@ -2,11 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <pgas/files/carried_file.hpp>
+#include <pgas/detail/files/carried_file.hpp>
+#include <pgas/detail/files/strip.hpp>
+#include <pgas/detail/process/replacing_file.hpp>
+#include <pgas/detail/text/in_quotes.hpp>
 #include <pgas/files/npy_header.hpp>
-#include <pgas/files/strip.hpp>
-#include <pgas/support/in_quotes.hpp>
-#include <pgas/support/replacing_file.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <pgas/detail/process/uncaught_since.hpp>
 #include <pgas/files/save.hpp>
-#include <pgas/support/uncaught_since.hpp>
 #include <pgas/team.hpp>
 #include <string>
 #include <thread>

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/text/text_of.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <stdexcept>
 #include <type_traits>

@@ -3,15 +3,15 @@
 
 #include <cstddef>
 #include <map>
+#include <pgas/detail/histories/order_search.hpp>
+#include <pgas/detail/histories/searched.hpp>
+#include <pgas/detail/histories/value_text.hpp>
+#include <pgas/detail/text/text_of.hpp>
 #include <pgas/histories/history.hpp>
-#include <pgas/histories/order_search.hpp>
-#include <pgas/histories/searched.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/shortest.hpp>
-#include <pgas/histories/value_text.hpp>
 #include <pgas/histories/verdict.hpp>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <pgas/detail/histories/search_fault.hpp>
 #include <pgas/histories/history.hpp>
-#include <pgas/histories/search_fault.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <span>
 #include <type_traits>

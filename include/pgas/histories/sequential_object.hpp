@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <pgas/histories/history.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {

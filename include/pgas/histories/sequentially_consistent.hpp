@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/detail/histories/order_search.hpp>
+#include <pgas/detail/histories/searched.hpp>
 #include <pgas/histories/history.hpp>
-#include <pgas/histories/order_search.hpp>
-#include <pgas/histories/searched.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/shortest.hpp>
 #include <pgas/histories/verdict.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {
 

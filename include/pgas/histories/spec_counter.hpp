@@ -4,9 +4,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <pgas/detail/histories/value_text.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
-#include <pgas/histories/value_text.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {

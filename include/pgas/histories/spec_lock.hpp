@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <pgas/detail/histories/value_text.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
-#include <pgas/histories/value_text.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {

@@ -5,10 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <pgas/detail/histories/value_text.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/necessary_order.hpp>
 #include <pgas/histories/sequential_object.hpp>
-#include <pgas/histories/value_text.hpp>
 #include <string>
 #include <utility>
 #include <vector>

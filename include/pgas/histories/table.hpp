@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <pgas/histories/history.hpp>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::histories {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/maps/invalidating_server.hpp>
-#include <pgas/platform/maps/map_member.hpp>
-#include <pgas/platform/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/invalidating_server.hpp>
+#include <pgas/detail/maps/map_member.hpp>
+#include <pgas/detail/maps/map_of_messages.hpp>
 #include <unordered_map>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {

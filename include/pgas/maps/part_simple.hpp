@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/maps/map_member.hpp>
-#include <pgas/platform/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/map_member.hpp>
+#include <pgas/detail/maps/map_of_messages.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <numeric>
-#include <pgas/platform/maps/back_off.hpp>
-#include <pgas/platform/maps/map_member.hpp>
-#include <pgas/platform/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/back_off.hpp>
+#include <pgas/detail/maps/map_member.hpp>
+#include <pgas/detail/maps/map_of_messages.hpp>
 #include <unordered_map>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/maps/atomic_broadcast.hpp>
-#include <pgas/platform/maps/map_member.hpp>
-#include <pgas/platform/maps/map_of_messages.hpp>
-#include <pgas/platform/maps/pending_updates.hpp>
+#include <pgas/detail/maps/atomic_broadcast.hpp>
+#include <pgas/detail/maps/map_member.hpp>
+#include <pgas/detail/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/pending_updates.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 

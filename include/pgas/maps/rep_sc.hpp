@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/maps/map_of_messages.hpp>
-#include <pgas/platform/maps/replicated_table.hpp>
+#include <pgas/detail/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/replicated_table.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 

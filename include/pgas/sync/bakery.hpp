@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/platform/words/word_rows.hpp>
-#include <pgas/support/algorithms.hpp>
+#include <pgas/detail/control/word_rows.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/platform/words/first_turns.hpp>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/control/first_turns.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/word_channel.hpp>
+#include <pgas/detail/control/word_channel.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

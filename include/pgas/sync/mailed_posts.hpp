@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/mail/mail_line.hpp>
+#include <pgas/detail/mail/mail_line.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

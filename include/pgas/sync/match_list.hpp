@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <pgas/platform/words/completion_counter.hpp>
+#include <pgas/detail/control/completion_counter.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <utility>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/completion_counter.hpp>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/control/completion_counter.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/platform/words/word_rows.hpp>
+#include <pgas/detail/control/word_rows.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

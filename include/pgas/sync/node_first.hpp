@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/support/algorithms.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

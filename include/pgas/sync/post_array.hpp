@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/platform/words/completion_counter.hpp>
+#include <pgas/detail/control/completion_counter.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

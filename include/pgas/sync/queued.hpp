@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/platform/words/handing_cell.hpp>
-#include <pgas/platform/words/word_rows.hpp>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/control/handing_cell.hpp>
+#include <pgas/detail/control/word_rows.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

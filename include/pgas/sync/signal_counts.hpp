@@ -4,8 +4,8 @@
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/platform/words/will_change.hpp>
-#include <pgas/support/algorithms.hpp>
+#include <pgas/detail/control/will_change.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 #include <span>
 #include <vector>
 

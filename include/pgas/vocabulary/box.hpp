@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstddef>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/text/text_of.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <source_location>
 #include <string_view>
 #include <type_traits>

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <initializer_list>
 #include <new>
-#include <pgas/support/one_per_process.hpp>
-#include <pgas/support/text_of.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/text/text_of.hpp>
 #include <pgas/vocabulary/called.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>

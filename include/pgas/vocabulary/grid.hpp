@@ -5,8 +5,8 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <pgas/support/text_of.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 

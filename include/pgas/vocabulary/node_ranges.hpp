@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <pgas/support/algorithms.hpp>
+#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <utility>
 #include <vector>

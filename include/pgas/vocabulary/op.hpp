@@ -3,8 +3,8 @@
 
 #include <concepts>
 #include <cstdint>
-#include <pgas/support/functions.hpp>
-#include <pgas/support/values.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <pgas/support/plain_list.hpp>
+#include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <pgas/support/expects.hpp>
+#include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <pgas/support/expects.hpp>
-#include <pgas/support/functions.hpp>
+#include <pgas/detail/types/functions.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/order_scope.hpp>
+#include <pgas/detail/backends/checked/checker.hpp>
+#include <pgas/detail/backends/checked/rooted_order.hpp>
+#include <pgas/detail/checking/compared_calls.hpp>
+#include <pgas/detail/control/comparing_control.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Control words of another backend. Each access also tells the checker which order it makes.
+///
+/// A change of a word and of its history is one step, under the lock of the history.
+template <control Inner, class Rules = checking::every_rule>
+class checked_control : public Inner {
+  using inner_slot = typename Inner::slot_type;
+  using inner_cell = typename Inner::cell_type;
+  using history = checking::word_history;
+  using control_rule = typename Rules::control_rule;
+  using word_rule = typename control_rule::word_rule;
+
+  static constexpr bool acquires(std::memory_order order) noexcept {
+    return order != std::memory_order_relaxed && order != std::memory_order_release;
+  }
+  static constexpr bool releases(std::memory_order order) noexcept {
+    return order != std::memory_order_relaxed && order != std::memory_order_acquire &&
+           order != std::memory_order_consume;
+  }
+
+  /// A word, and its history.
+  template <class Word>
+  class word_at : public Word {
+   public:
+    word_at(Word w, checking::checker<Rules>* checker, history h, word_rule r) noexcept
+        : Word(w), checker_(checker), history_(h), rule_(r) {}
+
+    [[nodiscard]] word load(std::memory_order order) const {
+      checker_->pause();
+      checking::spin_lock const hold(history_.lock(), checker_->of_job());
+      word const now = Word::load(order);
+      checker_->loaded(history_, acquires(order) && rule_.orders());
+      return now;
+    }
+    [[nodiscard]] Word const& inner() const noexcept { return *this; }
+    /// Returns the value that a wait takes, which has ended at `seen`.
+    template <class Predicate>
+    [[nodiscard]] word ended_wait(word seen, Predicate&& predicate) const {
+      checking::spin_lock const hold(history_.lock(), checker_->of_job());
+      return checker_->ended_wait(history_, seen, rule_.orders(), predicate);
+    }
+
+   protected:
+    checking::checker<Rules>* checker_;
+    history history_;
+    [[no_unique_address]] word_rule rule_;
+  };
+
+ public:
+  class slot_type : public word_at<inner_slot> {
+   public:
+    using word_at<inner_slot>::word_at;
+    void store(word value, std::memory_order order) const {
+      this->checker_->pause();
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->stored(this->history_, value, releases(order) && this->rule_.orders());
+      inner_slot::store(value, order);
+    }
+  };
+
+  class cell_type : public word_at<inner_cell> {
+   public:
+    using word_at<inner_cell>::word_at;
+    word fetch_add(word value, std::memory_order order) const {
+      return change(order, [&] { return std::pair(inner_cell::fetch_add(value, order), value != 0); });
+    }
+    void quietly() const = delete;  // the checker sees each change
+    word fetch_xor(word value, std::memory_order order) const {
+      return change(order, [&] { return std::pair(inner_cell::fetch_xor(value, order), value != 0); });
+    }
+    word exchange(word value, std::memory_order order) const {
+      return change(order, [&] {
+        word const before = inner_cell::exchange(value, order);
+        return std::pair(before, before != value);
+      });
+    }
+    bool compare_exchange(word& expected, word desired, std::memory_order order) const {
+      bool exchanged = false;
+      change(order, [&] {
+        exchanged = inner_cell::compare_exchange(expected, desired, order);
+        return std::pair(expected, exchanged);
+      });
+      return exchanged;
+    }
+    void reset_unshared(word value, std::memory_order order) const {
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->stored(this->history_, value, releases(order) && this->rule_.orders());
+      inner_cell::reset_unshared(value, order);
+    }
+
+   private:
+    /// `make()` returns the value before, and whether the word has changed.
+    template <class Make>
+    word change(std::memory_order order, Make&& make) const {
+      this->checker_->pause();
+      checking::spin_lock const hold(this->history_.lock(), this->checker_->of_job());
+      this->checker_->pass_on(this->history_);
+      auto const [before, changed] = make();
+      this->checker_->loaded(this->history_, acquires(order) && this->rule_.orders());
+      if (changed || releases(order))
+        this->checker_->stored(this->history_, inner_cell::load(std::memory_order_relaxed),
+                               releases(order) && this->rule_.orders());
+      return before;
+    }
+  };
+
+  checked_control(Inner inner, std::shared_ptr<checking::checker<Rules>> c, control_words words,
+                  std::byte* histories, control_rule rule, std::vector<rank_t> in_job)
+      : Inner(std::move(inner)),
+        checker_(std::move(c)),
+        words_(words),
+        histories_(histories),
+        rule_(rule),
+        in_job_(std::move(in_job)) {}
+
+  static std::uint64_t history_bytes(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
+    return bytes_of_words(ranks_of_team, words, ranks) + compared_calls::bytes(ranks_of_team);
+  }
+
+  [[nodiscard]] slot_type slot(rank_t owner, std::size_t i, rank_t writer) const {
+    return {Inner::slot(owner, i, writer), checker_.get(), history_of(owner, i), rule_.of_slot(i)};
+  }
+  [[nodiscard]] cell_type cell(rank_t owner, std::size_t i) const {
+    return {Inner::cell(owner, i), checker_.get(), history_of(owner, words_.slots + i), rule_.of_cell(i)};
+  }
+
+  template <class Word, std::predicate<word> Predicate>
+  word wait_until(Word w, Predicate&& predicate, waiting_for const& why) const {
+    word const seen = [&] {
+      hidden_from_sanitizer const hidden;
+      return Inner::wait_until(w.inner(), predicate, why);
+    }();
+    return w.ended_wait(seen, predicate);
+  }
+  template <class Word, std::predicate<word> Predicate>
+  std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
+    using inner_word = std::remove_cvref_t<decltype(words[0].inner())>;
+    std::vector<inner_word> inner;
+    inner.reserve(words.size());
+    for (auto const& w : words) inner.push_back(w.inner());
+    std::size_t const found = [&] {
+      hidden_from_sanitizer const hidden;
+      return Inner::wait_any(std::span(inner), predicate, why);
+    }();
+    static_cast<void>(words[found].ended_wait(0, predicate));
+    return found;
+  }
+
+  /// See comparing_control. Not inlined, so that the frame is its own.
+  [[gnu::noinline]] void compare_call(collective_call const& call, std::string_view label) const {
+    if (!Rules::calls()) return;
+    std::byte* const calls = histories_ + bytes_of_words(Inner::size(), words_, checker_->shared().ranks());
+    checker_->compare_call({calls, Inner::size()}, call, label, Inner::rank(),
+                           checker_->number_of_place(__builtin_frame_address(0)));
+  }
+
+  /// Gives the acquires and releases of this rank a scope while the result lives.
+  [[nodiscard]] auto order_as(order_scope scope) const { return checker_->order_as(scope); }
+  /// See rooted_control.
+  [[nodiscard]] checking::rooted_order<Rules> order_in_collective(collective_order order, rank_t root) const {
+    return {*checker_, in_job_, Inner::rank(), order, root};
+  }
+
+ private:
+  static std::uint64_t bytes_of_words(rank_t ranks_of_team, control_words words, std::size_t ranks) noexcept {
+    return static_cast<std::uint64_t>(ranks_of_team) * (words.slots + words.cells) * history::bytes(ranks);
+  }
+  [[nodiscard]] history history_of(rank_t owner, std::size_t i) const noexcept {
+    std::size_t const ranks = checker_->shared().ranks();
+    return {histories_ +
+                (static_cast<std::size_t>(owner) * (words_.slots + words_.cells) + i) * history::bytes(ranks),
+            ranks};
+  }
+
+  std::shared_ptr<checking::checker<Rules>> checker_;
+  control_words words_;
+  std::byte* histories_;
+  [[no_unique_address]] control_rule rule_;
+  std::vector<rank_t> in_job_;  ///< the numbers of the team's ranks
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

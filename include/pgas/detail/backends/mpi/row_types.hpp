@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/detail/mpi/call.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// The derived types of MPI for rows of bytes. It keeps the last few, since a program moves the same boxes
+/// again and again.
+class row_types {
+ public:
+  row_types() = default;
+  row_types(row_types&& other) noexcept : kept_(std::exchange(other.kept_, {})) {}
+  row_types& operator=(row_types&& other) noexcept {
+    std::swap(kept_, other.kept_);
+    return *this;
+  }
+  ~row_types() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) return;
+    for (auto& each : kept_) {
+      if (each.type != MPI_DATATYPE_NULL) MPI_Type_free(&each.type);
+    }
+  }
+
+  /// The type of rows that are `pitch` bytes apart. It is valid until `most` - 1 others have been asked for.
+  MPI_Datatype of(row_shape shape, std::size_t pitch) {
+    auto known = std::find_if(kept_.begin(), kept_.end(), [&](entry const& each) {
+      return each.type != MPI_DATATYPE_NULL && each.rows == shape.rows && each.bytes == shape.row_bytes &&
+             each.pitch == pitch;
+    });
+    if (known == kept_.end()) {
+      --known;  // the one that has not been asked for longest
+      if (known->type != MPI_DATATYPE_NULL) MPI_Type_free(&known->type);  // after the operations that use it
+      *known = {make(shape, pitch), shape.rows, shape.row_bytes, pitch};
+    }
+    std::rotate(kept_.begin(), known, known + 1);
+    return kept_.front().type;
+  }
+
+ private:
+  static constexpr std::size_t most = 8;
+
+  struct entry {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::size_t rows = 0;
+    std::size_t bytes = 0;
+    std::size_t pitch = 0;
+  };
+
+  static MPI_Datatype make(row_shape shape, std::size_t pitch) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    check_call(MPI_Type_create_hvector(static_cast<int>(shape.rows), static_cast<int>(shape.row_bytes),
+                                       static_cast<MPI_Aint>(pitch), MPI_BYTE, &made),
+               "MPI_Type_create_hvector");
+    check_call(MPI_Type_commit(&made), "MPI_Type_commit");
+    return made;
+  }
+
+  std::array<entry, most> kept_{};  ///< the last one asked for comes first
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <pgas/concepts/segment.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The memory of another process of this host, of any kind. Each move is a system call without that process'
+/// help.
+///
+/// The kernel allows a move if the caller may trace the process: a process of the same user, unless Yama's
+/// ptrace_scope or a container's filter forbids it. Only a trial shows whether it does.
+class process_memory {
+ public:
+  explicit process_memory(::pid_t process) noexcept : process_(process) {}
+
+  /// Lets the ranks of this job trace this process, as far as it may allow that. Yama may allow tracing to
+  /// ancestors only. The call then allows it to the ranks' parent and its descendants, so to this job alone.
+  /// Without Yama the call fails, and needs no effect.
+  static void admit_job() noexcept {
+    ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
+  }
+
+  /// Moves rows between this process and address `there`. Returns 0 or an errno: EPERM or ENOSYS if moves are
+  /// forbidden, ESRCH if the process is gone, EFAULT if it has no such memory, or none that can be written.
+  [[nodiscard]] int put(std::uint64_t there, std::size_t there_pitch, std::byte const* from,
+                        std::size_t from_pitch, row_shape shape) const noexcept {
+    // iovec has no const; process_vm_writev only reads here.
+    return move(::process_vm_writev, const_cast<std::byte*>(from), from_pitch, there, there_pitch, shape);
+  }
+  [[nodiscard]] int get(std::uint64_t there, std::size_t there_pitch, std::byte* into, std::size_t into_pitch,
+                        row_shape shape) const noexcept {
+    return move(::process_vm_readv, into, into_pitch, there, there_pitch, shape);
+  }
+
+ private:
+  static constexpr std::size_t most_rows = 256;  ///< in one call; the kernel takes 1024: 32 KiB of stack
+
+  template <class Call>
+  int move(Call call, std::byte* here, std::size_t here_pitch, std::uint64_t there, std::size_t there_pitch,
+           row_shape shape) const noexcept {
+    if (shape.rows > 1 && here_pitch == shape.row_bytes && there_pitch == shape.row_bytes) {
+      shape = {1, shape.rows * shape.row_bytes};  // without gaps on both sides
+    }
+    std::size_t const all = shape.rows * shape.row_bytes;
+    std::array<::iovec, most_rows> here_rows;
+    std::array<::iovec, most_rows> there_rows;
+    for (std::size_t done = 0; done < all;) {  // a call may move less than all: 2 GiB at most
+      std::size_t const first = done / shape.row_bytes;
+      std::size_t const skip = done % shape.row_bytes;
+      std::size_t const rows = std::min(most_rows, shape.rows - first);
+      for (std::size_t i = 0; i < rows; ++i) {
+        std::size_t const gone = i == 0 ? skip : 0;
+        here_rows[i] = {here + (first + i) * here_pitch + gone, shape.row_bytes - gone};
+        there_rows[i] = {reinterpret_cast<void*>(there + (first + i) * there_pitch + gone),
+                         shape.row_bytes - gone};
+      }
+      ::ssize_t const moved = call(process_, here_rows.data(), rows, there_rows.data(), rows, 0);
+      if (moved <= 0) return moved < 0 ? errno : EFAULT;
+      done += static_cast<std::size_t>(moved);
+    }
+    return 0;
+  }
+
+  ::pid_t process_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

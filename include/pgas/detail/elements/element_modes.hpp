@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/concepts/control.hpp>
+#include <pgas/concepts/order_scope.hpp>
+#include <pgas/detail/types/plain_list.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Knows whether one view has announced that single elements are modified through it. A copy of the view has
+/// to announce so itself.
+class mode_memory {
+ public:
+  mode_memory() = default;
+  mode_memory(mode_memory const& other) noexcept { *this = other; }
+  mode_memory& operator=(mode_memory const& other) noexcept {
+    value_ = other.value_ == never_said ? never_said : not_said;
+    return *this;
+  }
+  ~mode_memory() = default;
+
+  /// Never remembers, for a view that goes after one access.
+  void never() noexcept { value_ = never_said; }
+  [[nodiscard]] bool is_set() const noexcept { return value_ == said; }
+  /// Returns false if this memory never remembers.
+  bool set() noexcept {
+    if (value_ == never_said) return false;
+    value_ = said;
+    return true;
+  }
+  void reset() noexcept { value_ = not_said; }
+
+ private:
+  enum : unsigned char { not_said, said, never_said } value_ = not_said;
+};
+
+/// The way in which this rank modifies elements of each part: many under a lock, in vector registers, or one
+/// by one without a lock. For elements that one instruction can modify.
+///
+/// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
+/// before it combines many itself. After a lock of one part it withdraws only if a rank has asked for the
+/// part. A rank that combines many holds the part alone if no rank has announced itself; else it asks, and
+/// modifies one by one, too. A program that accumulates only blocks thus runs at the memory's speed. A
+/// program that modifies only single elements pays for one announcement an epoch, and under locks of one part
+/// for one in all. A program that does both loses nothing, since a rank that was asked withdraws at each end;
+/// a rank that has locked a part and then ends no epoch any more keeps others from combining there.
+///
+/// Words     a cell of the part. Bit 0: a rank combines many. Bit 1: a rank that would combine many asks for
+///           the part. Above them: the number of ranks that modify one by one.
+/// States    A rank that combines many changes 0, or the asking bit alone, to held, and takes held back. A
+///           rank that modifies one by one adds itself in any state, then waits until bit 0 is clear. No rank
+///           sets bit 0 again before the count is 0. Thus a rank that stays announced from one epoch to the
+///           next need not look. The asking bit is a hint: it goes with the next rank that holds the part.
+/// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI. Here
+///           the program says nothing, and may do both.
+/// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
+/// Far ranks A rank that reaches the part by transfers announces itself as a near one does, since the words
+/// work
+///           between all ranks. Its operations have happened at the part when it withdraws.
+/// Counts    the views that have announced themselves, in `bits` bits. A loop may make more of them in one
+///           epoch. A count at its maximum stays there, and this rank modifies that part one by one until the
+///           epoch ends.
+template <control Control, unsigned bits = 31>
+class element_modes {
+ public:
+  using memory_type = mode_memory;
+
+  static constexpr control_words words() noexcept { return {.slots = 0, .cells = 1}; }
+
+  element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
+
+  /// Comes before a single element of the part is modified. Returns when no rank combines many; none will
+  /// until `leave`. A view that remembers the call is counted until `go`.
+  void come(rank_t target, bool remembers) {
+    entry& mine = entry_of(target);
+    if (!mine.announced) {
+      auto const scope = as_element();
+      announce(target, mine);
+    }
+    if (remembers && mine.users != most) ++mine.users;
+  }
+  void go(rank_t target) noexcept {
+    if (entry& mine = entry_of(target); mine.users != most) --mine.users;
+  }
+
+  /// Calls combine(), which throws only if the job has failed, while no other rank modifies elements of the
+  /// part. Returns false, without the call, if other ranks modify single elements; then this rank may do so,
+  /// too.
+  template <class Combine>
+  [[nodiscard]] bool many_at_once(rank_t target, Combine&& combine) {
+    auto const scope = as_element();
+    if (!entries_.empty()) {
+      entry& mine = entry_of(target);
+      if (mine.users != 0) return false;
+      if (mine.announced) withdraw(target, mine);
+    }
+    if (!take(target)) {
+      announce(target, entry_of(target));
+      return false;
+    }
+    combine();
+    // release: pairs with the acquire in take or announce of the next rank. Not a store: others may have
+    // added themselves, or asked.
+    add(cell(target), word{0} - held, std::memory_order_release);
+    return true;
+  }
+
+  /// Comes when an epoch ends and its views are gone: withdraws from this part, or from all.
+  void leave(rank_t target) {
+    if (entries_.empty()) return;
+    entry& mine = entry_of(target);
+    if (!mine.announced) return;
+    mine.users = 0;
+    auto const scope = as_element();
+    withdraw(target, mine);
+  }
+  /// Comes when a lock of this part ends and its views are gone: withdraws if a rank has asked for the part.
+  /// Else the next lock of the part finds this rank announced.
+  [[gnu::always_inline]] void pause(rank_t target) {
+    if (announced_ != 0) pause_announced(target);
+  }
+  [[gnu::always_inline]] void leave_all() {
+    if (announced_ != 0) leave_announced();
+  }
+
+ private:
+  struct entry {
+    std::uint32_t announced : 1 = 0;
+    std::uint32_t users : bits = 0;
+  };
+  static constexpr std::uint32_t most = (std::uint32_t{1} << bits) - 1;
+  static constexpr word held = 1;
+  static constexpr word asked = 2;
+  static constexpr word one_rank = 4;
+
+  /// The cells order operations on elements, and no other accesses of the program.
+  [[nodiscard]] auto as_element() const { return order_as(*control_, order_scope::element); }
+  auto cell(rank_t target) { return control_->cell(target, first_); }
+  entry& entry_of(rank_t target) {
+    if (entries_.empty()) entries_ = plain_list<entry>(static_cast<std::size_t>(control_->size()));
+    return entries_[static_cast<std::size_t>(target)];
+  }
+
+  // These two are apart, so that an epoch of a rank that modifies no elements tests one number.
+  void pause_announced(rank_t target) {
+    entry& mine = entries_[static_cast<std::size_t>(target)];
+    if (!mine.announced) return;
+    mine.users = 0;
+    auto const scope = as_element();
+    // relaxed: a hint. A rank that overlooks it withdraws at the end of a later epoch.
+    if ((cell(target).load(std::memory_order_relaxed) & asked) != 0) withdraw(target, mine);
+  }
+  void leave_announced() {
+    for (rank_t target = 0; target < control_->size(); ++target) leave(target);
+  }
+
+  void announce(rank_t target, entry& mine) {
+    mine.announced = 1;
+    ++announced_;
+    // acquire: pairs with the release of the rank that combined many before.
+    if ((cell(target).fetch_add(one_rank, std::memory_order_acquire) & held) != 0) wait_until_free(target);
+  }
+  void withdraw(rank_t target, entry& mine) {
+    mine.announced = 0;
+    --announced_;
+    // release: pairs with the acquire in take; publishes this rank's modifications.
+    add(cell(target), word{0} - one_rank, std::memory_order_release);
+  }
+  /// Returns whether this rank now holds the part alone. If not, other ranks modify one by one, and are asked
+  /// to withdraw.
+  [[nodiscard]] bool take(rank_t target) {
+    for (;;) {
+      word seen = 0;
+      // acquire: pairs with the release of the last holder, and of ranks that modified one by one.
+      if (cell(target).compare_exchange(seen, held, std::memory_order_acquire)) return true;
+      // acquire: as above.
+      if (seen == asked && cell(target).compare_exchange(seen, held, std::memory_order_acquire)) return true;
+      if (seen >= one_rank) {
+        // relaxed: a hint. If the cell has changed meanwhile, the next rank that is turned away asks.
+        if ((seen & asked) == 0) cell(target).compare_exchange(seen, seen + asked, std::memory_order_relaxed);
+        return false;
+      }
+      if ((seen & held) != 0) wait_until_free(target);
+    }
+  }
+  void wait_until_free(rank_t target) {
+    control_->wait_until(cell(target), [](word now) { return (now & held) == 0; },
+                         {.operation = "accumulate"});
+  }
+
+  Control* control_;
+  std::size_t first_;
+  plain_list<entry> entries_;  ///< empty until this rank modifies single elements
+  std::size_t announced_ = 0;  ///< the number of parts this rank has announced itself to
+};
+
+/// The modes of elements that no instruction can modify. They leave no choice.
+struct no_element_modes {
+  struct memory_type {
+    static constexpr void never() noexcept {}
+  };
+
+  no_element_modes(auto& /*control*/, control_words /*first*/) noexcept {}
+  static void leave(rank_t) noexcept {}
+  static void pause(rank_t) noexcept {}
+  static void leave_all() noexcept {}
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <pgas/detail/histories/value_text.hpp>
+#include <pgas/histories/history.hpp>
+#include <pgas/histories/necessary_order.hpp>
+#include <pgas/histories/sequential_object.hpp>
+#include <pgas/histories/verdict.hpp>
+#include <span>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::histories::detail {
+
+/// Which orders of a history's operations may explain their results.
+enum class order_of {
+  programs,   ///< each rank's operations stay in program order
+  real_time,  ///< and an operation that ended before another one began stays before it
+};
+
+/// Looks for one order of all operations in which the results are those of a sequential object.
+///
+/// A state of the search is how far each rank is, which pending operations have taken effect, and the state
+/// of the object. The search goes deeper by one operation, and never twice into one state. It needs no
+/// branch after an operation that fits and observes only: such an operation can come first in any order.
+/// An operation waits for all that precede it in every order, where the object lets the search know: see
+/// necessary_order.hpp.
+/// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
+template <sequential_object S, search_fault Fault = search_fault::none>
+class order_search {
+ public:
+  order_search(std::span<record_of<S> const> records, order_of kind, std::size_t most_states)
+      : records_(records), kind_(kind), most_states_(most_states) {
+    std::map<int, std::size_t> lane_of;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      auto const [rank, is_new] = lane_of.try_emplace(records[i].rank, lanes_.size());
+      if (is_new) lanes_.emplace_back();
+      if (!records[i].pending()) {
+        lanes_[rank->second].push_back(i);
+        ++completed_;
+      } else if (!observes<S>(records[i])) {  // nobody knows whether a pending lookup took place
+        pending_.push_back({i, rank->second, lanes_[rank->second].size()});
+        if constexpr (Fault == search_fault::pending_must_happen) ++completed_;
+      }
+    }
+    // In a long history the search alone takes less time.
+    if (Fault != search_fault::no_necessary_order && records.size() <= most_for_necessary_order) {
+      if constexpr (object_of_registers<S>) {
+        if (kind == order_of::programs) take_necessary_order(register_order<S, Fault>(records));
+      } else if constexpr (object_in_order<S>) {
+        take_necessary_order(fifo_order<S, Fault>(records, kind == order_of::real_time));
+      }
+    }
+    now_.places.resize(lanes_.size());
+    now_.taken.resize((pending_.size() + 63) / 64);
+  }
+
+  /// The search takes time that grows exponentially with the operations that overlap, at worst.
+  finding run() {
+    if (is_impossible_) return finding::wrong;
+    std::size_t depth = 0;  // the number of completed operations in the order so far
+    open_node();
+    while (depth < completed_) {
+      if (seen_.size() > most_states_) return finding::undecided;
+      node& top = nodes_.back();
+      if (top.next == top.last) {  // no candidate is left
+        candidates_.resize(top.first);
+        nodes_.pop_back();
+        if (nodes_.empty()) return finding::wrong;
+        leave(nodes_.back(), depth);
+        continue;
+      }
+      candidate const one = candidates_[top.next++];
+      typename S::state after = now_.object;
+      if (!S::apply(after, records_[one.record])) continue;
+      if (Fault == search_fault::one_branch || observes<S>(records_[one.record]))
+        top.next = top.last;  // needs no branch
+      top.before = std::exchange(now_.object, std::move(after));
+      top.taken = one;
+      move(one, 1);
+      depth += counts(one) ? 1 : 0;
+      if (seen_.insert(now_).second) {
+        open_node();
+      } else {
+        leave(top, depth);
+      }
+    }
+    return finding::right;
+  }
+
+  [[nodiscard]] std::size_t states() const noexcept { return seen_.size(); }
+
+ private:
+  struct pending_operation {
+    std::size_t record;
+    std::size_t lane;
+    std::size_t place;  ///< the number of the lane's operations that precede it
+  };
+  struct candidate {
+    std::size_t record;
+    std::size_t at;  ///< its lane, or its index among the pending operations
+    bool is_pending;
+  };
+  /// A point of the search: its candidates are candidates_[first, last).
+  struct node {
+    std::size_t first = 0;
+    std::size_t next = 0;
+    std::size_t last = 0;
+    candidate taken{};
+    typename S::state before{};  ///< the object without the operation that was taken
+  };
+  struct position {
+    std::vector<std::uint32_t> places;  ///< of each lane
+    std::vector<std::uint64_t> taken;   ///< a bit for each pending operation
+    typename S::state object{};
+
+    friend bool operator==(position const& a, position const& b) {
+      bool const are_alike = Fault == search_fault::forgets_the_object || a.object == b.object;
+      return are_alike && a.places == b.places && a.taken == b.taken;
+    }
+  };
+  struct hash_of_position {
+    std::size_t operator()(position const& p) const {
+      std::size_t all = Fault == search_fault::forgets_the_object ? 0 : hash_of_state<S>(p.object);
+      for (std::uint32_t place : p.places) all = hash_with(all, place);
+      for (std::uint64_t bits : p.taken) all = hash_with(all, bits);
+      return all;
+    }
+  };
+
+  /// A pending operation need not take effect.
+  static bool counts(candidate const& one) {
+    return Fault == search_fault::pending_must_happen || !one.is_pending;
+  }
+  [[nodiscard]] bool is_taken(std::size_t pending) const {
+    return (now_.taken[pending / 64] >> (pending % 64) & 1U) != 0;
+  }
+
+  /// Finds for each operation how far each rank must be before it.
+  template <class Order>
+  void take_necessary_order(Order const& found) {
+    is_impossible_ = found.is_impossible();
+    if (is_impossible_) return;
+    least_places_.assign(records_.size() * lanes_.size(), 0);
+    for (std::size_t i = 0; i < records_.size(); ++i)
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+        for (std::size_t place = lanes_[lane].size(); place != 0; --place)
+          if (found.order().precedes(lanes_[lane][place - 1], i)) {
+            least_places_[i * lanes_.size() + lane] = static_cast<std::uint32_t>(place);
+            break;
+          }
+  }
+  [[nodiscard]] bool must_wait(std::size_t record) const {
+    for (std::size_t lane = 0; lane < lanes_.size() && !least_places_.empty(); ++lane)
+      if (now_.places[lane] < least_places_[record * lanes_.size() + lane]) return true;
+    return false;
+  }
+
+  void move(candidate const& one, int by) {
+    if (one.is_pending) {
+      now_.taken[one.at / 64] ^= std::uint64_t{1} << (one.at % 64);
+    } else {
+      now_.places[one.at] += static_cast<std::uint32_t>(by);
+    }
+  }
+  void leave(node& top, std::size_t& depth) {
+    move(top.taken, -1);
+    depth -= counts(top.taken) ? 1 : 0;
+    now_.object = std::move(top.before);
+  }
+
+  /// Lists the operations that may come next: of those that observe and fit only the first.
+  void open_node() {
+    std::size_t const first = candidates_.size();
+    moment first_end = never;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      if (now_.places[lane] < lanes_[lane].size())
+        first_end = std::min(first_end, records_[lanes_[lane][now_.places[lane]]].end);
+    auto const is_in_time = [&](record_of<S> const& r) {
+      if (Fault == (r.pending() ? search_fault::ignores_pending_begin : search_fault::ignores_times))
+        return true;
+      return kind_ == order_of::programs || r.begin <= first_end;
+    };
+    auto const may_be_next = [&](std::size_t record) {
+      return is_in_time(records_[record]) && !must_wait(record);
+    };
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (now_.places[lane] == lanes_[lane].size()) continue;
+      std::size_t const record = lanes_[lane][now_.places[lane]];
+      if (may_be_next(record)) candidates_.push_back({record, lane, false});
+    }
+    // An order close to that of the returns is likely to be right, and one by luck without pending ones.
+    std::sort(candidates_.begin() + static_cast<std::ptrdiff_t>(first), candidates_.end(),
+              [&](candidate const& a, candidate const& b) {
+                return records_[a.record].end < records_[b.record].end;
+              });
+    for (std::size_t i = first; i < candidates_.size(); ++i) {
+      auto const& r = records_[candidates_[i].record];
+      if (!observes<S>(r)) continue;
+      typename S::state same = now_.object;
+      if (!S::apply(same, r)) continue;
+      std::swap(candidates_[first], candidates_[i]);
+      break;
+    }
+    for (std::size_t i = 0; i < pending_.size(); ++i)
+      if (!is_taken(i) &&
+          (Fault == search_fault::pending_overtakes || now_.places[pending_[i].lane] >= pending_[i].place) &&
+          may_be_next(pending_[i].record))
+        candidates_.push_back({pending_[i].record, i, true});
+    nodes_.push_back({first, first, candidates_.size(), {}, {}});
+  }
+
+  static constexpr std::size_t most_for_necessary_order = 2000;  // it takes the cube of the operations
+
+  std::span<record_of<S> const> records_;
+  order_of kind_;
+  std::size_t most_states_;
+  std::vector<std::vector<std::size_t>> lanes_;  ///< the completed operations of each rank
+  std::vector<pending_operation> pending_;
+  std::size_t completed_ = 0;
+  bool is_impossible_ = false;
+  std::vector<std::uint32_t>
+      least_places_;  ///< of each operation and lane, or empty: see take_necessary_order
+  position now_;
+  std::vector<node> nodes_;
+  std::vector<candidate> candidates_;  ///< of all nodes
+  std::unordered_set<position, hash_of_position> seen_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::histories::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <pgas/concepts/bootstrap.hpp>
+#include <pgas/detail/job/ranks.hpp>
+#include <pgas/detail/job/wait.hpp>
+#include <pgas/detail/machines/turn_order.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+
+/// The meeting of ranks before they have memory: the count of arrivals, and the cores that wait for the fence
+/// or for a key.
+struct meeting_place {
+  std::uint64_t arrived = 0;
+  waiters waiting = 0;
+};
+
+/// The bootstrap of the ranks of an emulated machine, before they have memory.
+///
+/// The machine has `turns()`, a scheduler; `meeting()`; `serve(rank)`, which returns whether a service of a
+/// waiting rank ran; and `all_met()`, which is told of each fence.
+template <class Machine>
+class rank_bootstrap {
+ public:
+  rank_bootstrap(std::shared_ptr<Machine> m, job const& mine) noexcept : machine_(std::move(m)), job_(mine) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return job_.rank(); }
+  [[nodiscard]] rank_t size() const noexcept { return job_.size(); }
+  void put(std::string_view key, bytes_in value) const {
+    job_.put(key, value);
+    machine_->turns().wake(std::exchange(machine_->meeting().waiting, 0));
+  }
+  void get(std::string_view key, bytes_out into) const {
+    wait([&] { return job_.find(key) != nullptr; });
+    job_.get(key, into);
+  }
+  void fence() const {
+    auto& m = machine_->meeting();
+    std::uint64_t const all =
+        (m.arrived / static_cast<std::uint64_t>(size()) + 1) * static_cast<std::uint64_t>(size());
+    if (++m.arrived == all) {
+      machine_->all_met();
+      machine_->turns().wake(std::exchange(m.waiting, 0));
+    }
+    wait([&] { return m.arrived >= all; });
+  }
+  void fail(std::string_view what) const noexcept {
+    job_.fail(what);
+    machine_->turns().wake_all();
+  }
+
+ private:
+  template <class Condition>
+  void wait(Condition&& condition) const {
+    team_ranks const everybody(rank(), size());
+    std::vector<rank_t> others;
+    for (rank_t r = 0; r < size(); ++r) {
+      if (r != rank()) others.push_back(r);
+    }
+    waiting_for const why{.operation = "run", .awaited = others};
+    waiters* const waiting = &machine_->meeting().waiting;
+    auto const served = [&] {
+      while (machine_->serve(rank())) {}
+      return condition();
+    };
+    machine_->turns().wait(std::span(&waiting, 1), served, why, "start or end of the job", everybody);
+  }
+
+  std::shared_ptr<Machine> machine_;
+  job job_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation

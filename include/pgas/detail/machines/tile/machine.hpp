@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <pgas/detail/machines/bootstrap.hpp>
+#include <pgas/detail/machines/registry.hpp>
+#include <pgas/detail/machines/scheduler.hpp>
+#include <pgas/detail/machines/tile/memory.hpp>
+#include <pgas/detail/machines/tile/queue.hpp>
+#include <pgas/machines/tile/options.hpp>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine {
+
+using emulation::bit;
+using pgas::tile_machine::counters;
+using pgas::tile_machine::options;
+
+using scheduler = emulation::scheduler<options>;
+
+/// The handlers of one rank of a channel.
+struct port {
+  using handler = std::shared_ptr<message_handler const>;
+
+  std::array<queue, home_queues::queues>* queues = nullptr;
+  std::array<handler, home_queues::queues> handlers;
+  int holds = 0;
+};
+
+/// The machine of one launch: its cores, its network, and the order of their steps.
+///
+/// With a clock, a message arrives a fixed time after its send, so messages enter a queue in the order of
+/// their sends. Without one, a message travels, and a step of the network lets it arrive: any order of steps
+/// that keeps the messages of a sender to a queue in order is a run.
+class machine {
+ public:
+  machine(job const& j, options const& how)
+      : job_(j), turns_(j, how, how.is_timed() ? nullptr : std::function<void()>([this] { carry(); })) {
+    cores_.resize(static_cast<std::size_t>(j.size()));
+  }
+
+  [[nodiscard]] job const& of_job() const noexcept { return job_; }
+  [[nodiscard]] scheduler& turns() noexcept { return turns_; }
+  [[nodiscard]] options const& how() const noexcept { return turns_.how(); }
+  [[nodiscard]] counters& count(rank_t rank) noexcept { return at(rank).count; }
+  /// The time of a core; 0 without a clock.
+  [[nodiscard]] ticks now(rank_t rank) noexcept { return turns_.is_timed() ? turns_.time().now(rank) : 0; }
+  [[nodiscard]] bool handles(rank_t rank) noexcept { return at(rank).handles; }
+
+  // For the bootstrap
+
+  [[nodiscard]] emulation::meeting_place& meeting() noexcept { return meeting_; }
+  static void all_met() noexcept {}
+  /// Called by a core that waits. Returns whether it called a service: then the core must look at its
+  /// condition again.
+  bool serve(rank_t self) {
+    core& c = at(self);
+    if (!c.is_called || c.serves || c.services.empty()) return false;
+    flag const serving(c.serves);
+    while (std::exchange(c.is_called, false)) {
+      for (std::size_t i = 0; i < c.services.size(); ++i) c.services[i]->run_();
+    }
+    return true;
+  }
+
+  /// A function that a core calls while it waits, so that it answers letters of a mailbox.
+  class service {
+   public:
+    service(std::shared_ptr<machine> m, rank_t core, std::function<void()> run)
+        : machine_(std::move(m)), core_(core), run_(std::move(run)) {
+      machine_->at(core_).services.push_back(this);
+    }
+    service(service const&) = delete;
+    service& operator=(service const&) = delete;
+    ~service() { std::erase(machine_->at(core_).services, this); }
+
+   private:
+    friend machine;
+    std::shared_ptr<machine> machine_;
+    rank_t core_;
+    std::function<void()> run_;
+  };
+  /// Makes a core call its services in a wait.
+  void call_services(rank_t whom) {
+    at(whom).is_called = true;
+    tell(whom, now(turns_.current()));
+  }
+
+  // Steps of the running core
+
+  /// Begins an instruction: other cores may go first, and a pending interrupt is taken.
+  void begin(rank_t self) {
+    if (!turns_.is_timed()) turns_.point();
+    if (how().by == pgas::tile_machine::delivery::interrupts) take(self, true);
+  }
+  /// Takes time. Returns when no other core has an earlier event.
+  void spend(rank_t self, ticks time) {
+    if (!turns_.is_timed()) return;
+    turns_.time().spend(self, time);
+    turns_.until(turns_.time().now(self));
+  }
+  /// Accesses a control word.
+  void access(rank_t self) {
+    begin(self);
+    if (how().clock != nullptr) spend(self, how().clock->word);
+  }
+  /// Computes. Interrupts strike meanwhile, and their time comes on top.
+  void compute(rank_t self, ticks left) {
+    begin(self);
+    at(self).count.charged += left;
+    if (!turns_.is_timed()) return;
+    bool const strikes = how().by == pgas::tile_machine::delivery::interrupts;
+    while (left != 0) {
+      ticks const now = turns_.time().now(self);
+      doze(self, std::min(now + left, strikes ? next_interrupt(self) : never));
+      left -= turns_.time().now(self) - now;
+      if (strikes) take(self, true);
+    }
+  }
+  /// Lets the running core wait until is_over(), which may become true when another core stores to a word, at
+  /// the time next(), or by a handler. Messages to handlers are handled meanwhile. Throws like
+  /// control::wait_until.
+  template <std::predicate IsOver, std::invocable Next>
+  void wait(rank_t self, std::span<waiters* const> watched, IsOver&& is_over, Next&& next,
+            waiting_for const& why, std::string_view label, team_ranks const& ranks) {
+    for (;;) {
+      take(self, how().by == pgas::tile_machine::delivery::interrupts);
+      serve(self);
+      if (is_over()) return;
+      if (job_.failed()) job_.as(self).check(why.operation);
+      if (ticks const event = std::min<ticks>(next(), next_interrupt(self));
+          event != never && turns_.is_timed()) {
+        doze(self, event);
+      } else {
+        bool over = false;  // is_over() may do something, so it is called once for each look
+        auto const goes_on = [&] {
+          core const& c = at(self);
+          return (over = over || is_over()) || next() != never || next_interrupt(self) != never ||
+                 (c.is_called && !c.serves && !c.services.empty());
+        };
+        turns_.wait(watched, goes_on, why, label, ranks);
+        if (over) return;
+      }
+    }
+  }
+  template <std::predicate IsOver>
+  void wait(rank_t self, std::span<waiters* const> watched, IsOver&& is_over, waiting_for const& why,
+            std::string_view label, team_ranks const& ranks) {
+    wait(
+        self, watched, is_over, [] { return never; }, why, label, ranks);
+  }
+  /// Gives the messages that have arrived to their handlers. Returns their number.
+  std::size_t take(rank_t self, bool by_interrupt) {
+    std::size_t taken = 0;
+    core& c = at(self);
+    while (next_interrupt(self) <= now(self)) {
+      auto const [p, number] = first_interrupt(self);
+      packet const message = read(self, (*p->queues)[number], by_interrupt ? interrupt() : 0);
+      ++(by_interrupt ? c.count.interrupts : c.count.polled);
+      ++taken;
+      auto const handler = p->handlers[number];  // the handler may replace itself
+      if (handler == nullptr) continue;
+      flag const handling(c.handles);
+      turns_.interrupt([&] { (*handler)(message.from, message.words); });
+    }
+    return taken;
+  }
+
+  // Messages
+
+  /// The running core puts a letter on its way, and waits for room.
+  void send(rank_t self, letter l, waiting_for const& why, std::string_view label, team_ranks const& ranks) {
+    queue& q = l.home->destination(l);
+    core& c = at(self);
+    ++c.count.sent;
+    if (q.has_room(l.what.words.size(), how().queue_words)) return start(std::move(l));
+    ++c.count.blocked;
+    bool is_sent = false;
+    q.blocked.push_back({self, std::move(l), &is_sent});
+    struct waiting {
+      queue& of;
+      bool const& is_over;
+      ~waiting() {
+        if (!is_over)
+          std::erase_if(of.blocked, [this](blocked_send const& b) { return b.is_sent == &is_over; });
+      }
+    } const ends{q, is_sent};
+    wait(
+        self, {}, [&] { return is_sent; }, why, label, ranks);
+  }
+  /// The running core reads the first message of a queue of its own. Senders that wait for room send then.
+  packet read(rank_t self, queue& q, ticks extra) {
+    packet message = std::move(q.arrived.front());
+    q.arrived.pop_front();
+    if (turns_.is_timed()) spend(self, extra + how().clock->receive(message.words.size()));
+    q.occupied -= message.words.size();
+    let_in(q);
+    return message;
+  }
+
+  void attach(rank_t self, port& p) { at(self).ports.push_back(&p); }
+  void detach(rank_t self, port& p) noexcept { std::erase(at(self).ports, &p); }
+
+ private:
+  struct core {
+    std::vector<port*> ports;
+    bool handles = false;    ///< a message
+    bool dozes = false;      ///< until the time of its next event
+    bool is_called = false;  ///< its services have something to do
+    bool serves = false;
+    std::vector<service*> services;
+    counters count;
+  };
+  class flag {
+   public:
+    explicit flag(bool& is) noexcept : is_(&is) { is = true; }
+    flag(flag const&) = delete;
+    flag& operator=(flag const&) = delete;
+    ~flag() { *is_ = false; }
+
+   private:
+    bool* is_;
+  };
+
+  [[nodiscard]] core& at(rank_t rank) noexcept { return cores_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] ticks interrupt() const noexcept {
+    return how().clock != nullptr ? how().clock->interrupt : 0;
+  }
+
+  /// The running core has nothing to do before `until`, unless another core tells it of something earlier.
+  void doze(rank_t self, ticks until) {
+    auto& time = turns_.time();
+    if (until > time.now(self)) {
+      flag const dozing(at(self).dozes);
+      turns_.until(until);
+    }
+    time.set(self, std::max(time.now(self), time.due(self)));
+  }
+  /// Tells a core of an event at `when`.
+  void tell(rank_t whom, ticks when) noexcept {
+    turns_.wake(bit(whom));
+    if (at(whom).dozes) turns_.time().bring_forward(whom, when);
+  }
+
+  /// The port and the queue of the first message that the core may give to a handler.
+  [[nodiscard]] std::pair<port*, std::size_t> first_interrupt(rank_t self) noexcept {
+    std::pair<port*, std::size_t> first{nullptr, 0};
+    ticks best = never;
+    if (at(self).handles) return first;
+    for (port* p : at(self).ports) {
+      for (std::size_t i = 0; i < p->queues->size() && p->holds == 0; ++i) {
+        ticks const when = p->handlers[i] != nullptr ? (*p->queues)[i].next_arrival() : never;
+        if (when < best) {
+          best = when;
+          first = {p, i};
+        }
+      }
+    }
+    return first;
+  }
+  [[nodiscard]] ticks next_interrupt(rank_t self) noexcept {
+    auto const [p, number] = first_interrupt(self);
+    return p == nullptr ? never : (*p->queues)[number].next_arrival();
+  }
+
+  /// A letter leaves at the present of the running core, and occupies the queue from then on.
+  void start(letter l) {
+    queue& q = l.home->destination(l);
+    q.occupied += l.what.words.size();
+    if (!turns_.is_timed()) {
+      under_way_.push_back(std::move(l));
+      turns_.set_agent(true);
+      return;
+    }
+    l.what.arrives = now(turns_.current()) + how().clock->wire;
+    arrive(std::move(l));
+  }
+  void arrive(letter l) {
+    ticks const when = l.what.arrives;
+    l.home->destination(l).arrived.push_back(std::move(l.what));
+    tell(l.home->core_of(l.to), when);
+  }
+  /// Sends what waited for the room that a queue has again.
+  void let_in(queue& q) {
+    while (!q.blocked.empty() && q.occupied + q.blocked.front().what.what.words.size() <= how().queue_words) {
+      blocked_send first = std::move(q.blocked.front());
+      q.blocked.pop_front();
+      *first.is_sent = true;
+      start(std::move(first.what));
+      tell(first.core, now(turns_.current()));
+    }
+  }
+
+  /// A step of the network: one letter arrives, the first of any sender to any queue.
+  void carry() {
+    std::vector<std::size_t> firsts;
+    for (std::size_t i = 0; i < under_way_.size(); ++i) {
+      bool const is_behind = std::any_of(firsts.begin(), firsts.end(), [&](std::size_t first) {
+        return under_way_[first].has_way_of(under_way_[i]);
+      });
+      if (!is_behind) firsts.push_back(i);
+    }
+    auto const which = under_way_.begin() + static_cast<std::ptrdiff_t>(firsts[turns_.pick(firsts.size())]);
+    letter one = std::move(*which);
+    under_way_.erase(which);
+    turns_.set_agent(!under_way_.empty());
+    arrive(std::move(one));
+  }
+
+  job job_;
+  scheduler turns_;
+  std::vector<core> cores_;
+  std::vector<letter> under_way_;  ///< without a clock, in the order of their sends
+  emulation::meeting_place meeting_;
+
+ public:
+  emulation::registry<home_parts> parts;
+  emulation::registry<home_words> words;
+  emulation::registry<home_queues> queues;
+  emulation::registry<home_letters> mailboxes;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <pgas/detail/mpi/call.hpp>
+#include <pgas/detail/mpi/letter_box.hpp>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// Carries the letters of all mailboxes of a rank, each in a message of MPI with a tag of its own.
+///
+/// A rank that has never had a mailbox looks for no letter. Memory: the letters that have not left.
+class letters {
+ public:
+  letters(MPI_Comm ranks, int tag) noexcept : ranks_(ranks), tag_(tag) {}
+  letters(letters const&) = delete;
+  letters& operator=(letters const&) = delete;
+
+  /// A number for a new mailbox, which no other rank gives.
+  [[nodiscard]] std::uint64_t new_number(rank_t self) noexcept {
+    return static_cast<std::uint64_t>(self + 1) << 40U | ++numbers_;
+  }
+  void add(std::uint64_t number, letter_box& box) {
+    has_had_boxes_ = true;
+    boxes_.add(number, box);
+  }
+  void remove(std::uint64_t number) { boxes_.remove(number); }
+
+  /// Earlier changes of words are complete when their calls return.
+  [[nodiscard]] static constexpr bool is_settled(rank_t /*except*/) noexcept { return true; }
+  /// Sends to a rank of the job. A letter carries a release: the rank that receives it sees this rank's
+  /// stores.
+  void send(rank_t to, letter_head const& head, bytes_in letter) { send(to, head, kind::letter, letter); }
+  void send_room(rank_t to, letter_head const& head) { send(to, head, kind::room, {}); }
+
+  /// Receives all letters that have arrived.
+  void poll() {
+    if (!has_had_boxes_) [[likely]]
+      return;
+    receive();
+    outgoing_.remove_if([](parcel& p) {
+      int has_left = 0;
+      check_call(MPI_Test(&p.request, &has_left, MPI_STATUS_IGNORE), "MPI_Test");
+      return has_left != 0;
+    });
+  }
+
+  /// The messages that this rank has sent, and received.
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+  [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
+
+ private:
+  enum class kind : std::uint64_t { letter, room };
+  struct message_head {
+    letter_head head;
+    kind what{};
+  };
+  struct message {
+    std::array<std::byte, sizeof(message_head) + letter_box::longest> bytes;
+  };
+  struct parcel {
+    message content;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  void send(rank_t to, letter_head const& head, kind what, bytes_in letter) {
+    ++sent_;
+    auto& one = outgoing_.emplace_back();
+    message_head const first{head, what};
+    std::memcpy(one.content.bytes.data(), &first, sizeof first);
+    if (!letter.empty()) std::memcpy(one.content.bytes.data() + sizeof first, letter.data(), letter.size());
+    std::atomic_thread_fence(std::memory_order_release);  // pairs with the acquire in receive
+    check_call(MPI_Isend(one.content.bytes.data(), static_cast<int>(sizeof first + letter.size()), MPI_BYTE,
+                         to, tag_, ranks_, &one.request),
+               "MPI_Isend");
+  }
+  void receive() {
+    for (;;) {
+      int there = 0;
+      MPI_Status status;
+      check_call(MPI_Iprobe(MPI_ANY_SOURCE, tag_, ranks_, &there, &status), "MPI_Iprobe");
+      if (there == 0) return;
+      message m;
+      int bytes = 0;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      check_call(
+          MPI_Recv(m.bytes.data(), bytes, MPI_BYTE, status.MPI_SOURCE, tag_, ranks_, MPI_STATUS_IGNORE),
+          "MPI_Recv");
+      std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release in send
+      ++received_;
+      message_head first;
+      std::memcpy(&first, m.bytes.data(), sizeof first);
+      auto const letter = bytes_in(m.bytes).first(static_cast<std::size_t>(bytes)).subspan(sizeof first);
+      first.what == kind::letter ? boxes_.deliver(first.head, letter) : boxes_.deliver_room(first.head);
+    }
+  }
+
+  MPI_Comm ranks_;
+  int tag_;
+  letter_boxes boxes_;
+  bool has_had_boxes_ = false;
+  std::uint64_t numbers_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  std::list<parcel> outgoing_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <pgas/collectives/slot_collectives.hpp>
+#include <pgas/detail/team/collectives_state.hpp>
+#include <pgas/detail/team/open_accesses.hpp>
+#include <pgas/detail/types/plain_list.hpp>
+#include <pgas/detail/types/shared_owner.hpp>
+#include <pgas/team/default_protocols.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Work of a rank that `team.progress()` carries on, such as its tasks.
+class advanced_by_progress {
+ public:
+  /// Goes on as far as that takes no wait, and returns the number of steps. Does nothing within a step.
+  virtual std::size_t go_on() = 0;
+
+ protected:
+  ~advanced_by_progress() = default;
+};
+
+/// The state that all teams of one rank share: an error that a destructor met and could not throw. The rank's
+/// next call throws it, or else the rank's exit.
+class deferred_error {
+ public:
+  void record(std::exception_ptr e) noexcept {
+    if (error_) return;
+    error_ = std::move(e);
+    hinder_windows();
+  }
+  void rethrow() {
+    if (error_) [[unlikely]]
+      rethrow_now();
+  }
+
+  /// The epochs of a window of this rank. A lock that opens there finds a kept error by its look at them.
+  void add(open_accesses& window) {
+    windows_.add(&window);
+    window.hinder(error_ != nullptr);
+  }
+  void remove(open_accesses& window) noexcept { windows_.remove(&window); }
+
+  /// The work that `team.progress()` carries on. Each leaves the list before it goes.
+  plain_list<advanced_by_progress*> by_progress;
+
+  /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.
+  std::atomic<bool> is_in_call = false;
+
+ private:
+  // Apart, so that a call of the library compares one word, and does nothing else.
+  [[noreturn, gnu::cold, gnu::noinline]] void rethrow_now() {
+    auto const error = std::exchange(error_, nullptr);
+    hinder_windows();
+    std::rethrow_exception(error);
+  }
+  void hinder_windows() noexcept {
+    for (open_accesses* const window : windows_) window->hinder(error_ != nullptr);
+  }
+
+  std::exception_ptr error_;
+  plain_list<open_accesses*> windows_;
+};
+
+/// One rank's state of one team. Windows hold it too, so that a team may be destroyed before its windows.
+template <class Backend>
+struct team_state {
+  using control_type = typename Backend::control_type;
+
+  /// `which` is the number of a team that was split from another one.
+  team_state(Backend b, control_type c, shared_owner<deferred_error> e, std::uint64_t which = 1)
+      : backend(std::move(b)),
+        control(std::move(c)),
+        collectives(backend, control),
+        operations(backend, control, slot_words(control.size())),
+        deferred(std::move(e)),
+        number(which) {}
+  team_state(team_state const&) = delete;
+  team_state& operator=(team_state const&) = delete;
+
+  using operations_type = collectives_state<Backend>;
+
+  static constexpr control_words words(rank_t ranks) noexcept {
+    return slot_words(ranks) + operations_type::words(ranks);
+  }
+  static constexpr control_words slot_words(rank_t ranks) noexcept {
+    return slot_collectives<Backend, default_fence>::words(ranks);
+  }
+
+  Backend backend;
+  control_type control;
+  slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
+  operations_type operations;
+  shared_owner<deferred_error> deferred;
+  int windows = 0;       ///< the number of the next window, the same on every rank
+  int splits = 0;        ///< how often the team was split, the same on every rank
+  std::uint64_t number;  ///< the same on every rank, and another one than that of any other team of the job
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

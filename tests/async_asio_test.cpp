@@ -14,12 +14,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #endif
 
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/asio.hpp>
 #include <pgas/async/cancel_after.hpp>
-#include <pgas/async/close_request.hpp>
-#include <pgas/async/start_barrier.hpp>
-#include <pgas/async/start_flush.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/signals.hpp>

@@ -2,13 +2,9 @@
 // Flushes, barriers, fences, exposures, halo exchanges, messages and saves end beside other work: tasks of a
 // rank await each of them on every model.
 #include <pgas/access.hpp>
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/calls.hpp>
-#include <pgas/async/close_request.hpp>
-#include <pgas/async/message_end.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/async/scheduler.hpp>
-#include <pgas/async/start_barrier.hpp>
-#include <pgas/async/start_flush.hpp>
 #include <pgas/async/when_all.hpp>
 #include <pgas/backends/simulated.hpp>
 #include <pgas/containers/make_messenger.hpp>

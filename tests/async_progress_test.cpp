@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The progress of a rank: by team.progress(), which also lets tasks go on, and by a thread beside its
 // computation.
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/calls.hpp>
 #include <pgas/async/progress_thread.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/async/scheduler.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/lock_all.hpp>

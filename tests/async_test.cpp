@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of tasks and of the scheduler of a rank, on every model.
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/cancel_after.hpp>
 #include <pgas/async/in_flight.hpp>
-#include <pgas/async/lock_request.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/async/scheduler.hpp>
 #include <pgas/async/when_all.hpp>
 #include <pgas/async/when_any.hpp>

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <pgas/async/calls.hpp>
-#include <pgas/async/start_flush.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/containers/distributed_queue.hpp>
 #include <pgas/containers/distributed_vector.hpp>

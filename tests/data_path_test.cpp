@@ -13,7 +13,7 @@
 #include <pgas/detail/copy/short_copy.hpp>
 #include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/detail/copy/streaming_trial.hpp>
-#include <pgas/detail/elements/combine.hpp>
+#include <pgas/detail/epoch/element_operations.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <pgas/detail/numbers/divisor.hpp>
-#include <pgas/detail/numbers/reciprocal.hpp>
 #include <vector>
 
 #include "support/dealt_table.hpp"

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <mutex>
 #include <numeric>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/histories/linearizable.hpp>
 #include <pgas/histories/sequentially_consistent.hpp>
 #include <pgas/histories/spec_counter.hpp>

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <pgas/detail/backends/process_map/segment.hpp>
-#include <pgas/detail/job/huge_pages.hpp>
+#include <pgas/detail/job/job_memory.hpp>
 #include <span>
 #include <sstream>
 #include <string>

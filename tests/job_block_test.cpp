@@ -13,9 +13,8 @@
 #include <map>
 #include <memory>
 #include <pgas/detail/job/block.hpp>
-#include <pgas/detail/job/core_limit.hpp>
 #include <pgas/detail/job/job.hpp>
-#include <pgas/detail/job/memory_limit.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <string>
 #include <utility>

@@ -3,10 +3,9 @@
 // nothing behind.
 #include <sys/mman.h>
 #include <unistd.h>
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/calls.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/async/scheduler.hpp>
-#include <pgas/async/start_barrier.hpp>
 #include <pgas/async/when_all.hpp>
 #include <pgas/backends/process_map.hpp>
 #include <pgas/containers/make_messenger.hpp>

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <numeric>
 #include <pgas/collectives/oc_bcast.hpp>
-#include <pgas/detail/exchange/message_buffers.hpp>
+#include <pgas/detail/exchange/media.hpp>
 #include <set>
 
 #include "conformance/make.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <pgas/detail/control/first_turns.hpp>
 #include <pgas/detail/job/blocked.hpp>
-#include <pgas/detail/job/processes.hpp>
+#include <pgas/detail/job/launch.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/options.hpp>
 #include <pgas/signals.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text.hpp>
 
 namespace example {
 

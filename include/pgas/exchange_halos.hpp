@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/detail/team/same_ranks.hpp>
-#include <pgas/detail/window/joined_boundary.hpp>
+#include <pgas/detail/window/window_boundary.hpp>
 #include <pgas/exchange_halo.hpp>
 #include <tuple>
 

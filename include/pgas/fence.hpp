@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/control/comparing_control.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/epoch/epoch.hpp>
 

@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstddef>
-#include <pgas/detail/control/comparing_control.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/team/same_ranks.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
-#include <pgas/detail/window/joined_boundary.hpp>
+#include <pgas/detail/window/window_boundary.hpp>
 #include <pgas/epoch/epoch.hpp>
 #include <tuple>
 #include <type_traits>

@@ -9,7 +9,7 @@
 #include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/lock_all.hpp>
 #include <pgas/vocabulary/address_cache.hpp>
-#include <pgas/vocabulary/opened_piece.hpp>
+#include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/window.hpp>
 #include <string>
 #include <vector>

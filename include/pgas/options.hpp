@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <pgas/concepts/order_scope.hpp>
 #include <pgas/concepts/recorder.hpp>
-#include <pgas/detail/text/in_quotes.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/detail/types/values.hpp>

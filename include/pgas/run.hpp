@@ -9,12 +9,12 @@
 #include <cstring>
 #include <limits>
 #include <pgas/concepts/bootstrap.hpp>
-#include <pgas/detail/job/core_limit.hpp>
-#include <pgas/detail/job/standard_streams.hpp>
+#include <pgas/detail/job/forked_process.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/process/launched_rank.hpp>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/uncaught.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/types/functions.hpp>

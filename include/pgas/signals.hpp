@@ -5,7 +5,7 @@
 #include <iterator>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/detail/team/handshake.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/types/functions.hpp>
 #include <pgas/detail/types/sole_owner.hpp>

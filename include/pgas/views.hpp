@@ -4,13 +4,8 @@
 #include <pgas/array/array_segment.hpp>
 #include <pgas/array/part_box.hpp>
 #include <pgas/detail/array/aligned.hpp>
-#include <pgas/detail/array/has_cells_of.hpp>
-#include <pgas/detail/views/box_of_own.hpp>
-#include <pgas/detail/views/cells_view.hpp>
-#include <pgas/detail/views/memory_rows.hpp>
-#include <pgas/detail/views/numbered_rows.hpp>
-#include <pgas/detail/views/owned_view.hpp>
-#include <pgas/detail/views/shell_view.hpp>
+#include <pgas/detail/views/cells.hpp>
+#include <pgas/detail/views/rows.hpp>
 #include <pgas/tiles.hpp>
 #include <range/v3/view/iota.hpp>
 #include <range/v3/view/subrange.hpp>
@@ -18,6 +13,29 @@
 #include <range/v3/view/zip.hpp>
 #include <ranges>
 #include <tuple>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// True if two arrays have the same own cells of this rank in the same order.
+template <any_global_array First, any_global_array Second>
+  requires(First::dimensions == Second::dimensions)
+bool has_cells_of(First const& a, Second const& b) noexcept {
+  if (a.extents() != b.extents() || a.local_extents() != b.local_extents()) return false;
+  if ((has_layout_of(a, b) && a.rank() == b.rank()) || own_cells(a).empty()) return true;
+  // Own cells are a product of dimensions, so that comparing along each dimension compares all of them.
+  auto const index = [](auto const& array, std::size_t d, std::size_t i) {
+    auto const& place = array.local_place();
+    return array.layout().global_index(array.rank(), place.first + i * place.pitches[d])[d];
+  };
+  for (std::size_t d = 0; d < First::dimensions; ++d) {
+    for (std::size_t i = 0; i < a.local_extents()[d]; ++i) {
+      if (index(a, d, i) != index(b, d, i)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

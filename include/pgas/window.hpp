@@ -4,9 +4,7 @@
 #include <array>
 #include <optional>
 #include <pgas/detail/team/handshake.hpp>
-#include <pgas/detail/text/copy_text.hpp>
-#include <pgas/detail/text/text_of.hpp>
-#include <pgas/detail/text/type_name.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/detail/window/state.hpp>

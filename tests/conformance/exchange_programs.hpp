@@ -10,7 +10,7 @@
 #include <pgas/collectives/ring.hpp>
 #include <pgas/collectives/scatter_allgather.hpp>
 #include <pgas/detail/exchange/links.hpp>
-#include <pgas/detail/exchange/shelf.hpp>
+#include <pgas/detail/exchange/media.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>

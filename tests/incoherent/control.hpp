@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <pgas/detail/control/updated_cell.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <thread>

@@ -9,7 +9,7 @@
 #include <new>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/job/memory_limit.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <vector>

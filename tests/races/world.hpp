@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <pgas/vocabulary/own_part.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
 #include <span>

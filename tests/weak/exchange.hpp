@@ -7,8 +7,8 @@
 #include <optional>
 #include <pgas/detail/exchange/board.hpp>
 #include <pgas/detail/exchange/links.hpp>
+#include <pgas/detail/exchange/media.hpp>
 #include <pgas/detail/exchange/notes.hpp>
-#include <pgas/detail/exchange/shelf.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <stdexcept>
 #include <type_traits>

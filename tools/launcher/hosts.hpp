@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

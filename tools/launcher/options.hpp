@@ -6,7 +6,7 @@
 #include <launcher/hosts.hpp>
 #include <optional>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>

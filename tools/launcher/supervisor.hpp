@@ -22,7 +22,7 @@
 #include <launcher/processes.hpp>
 #include <memory>
 #include <optional>
-#include <pgas/detail/job/descendants.hpp>
+#include <pgas/detail/job/launch.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -8,7 +8,7 @@
 #include <pgas/algorithm/reduce.hpp>
 #include <pgas/array/local_array.hpp>
 #include <pgas/detail/array/partial_results.hpp>
-#include <pgas/detail/control/folded_kind.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/distributions/block.hpp>
 #include <pgas/layouts/tiled.hpp>
 #include <span>

@@ -1,10 +1,186 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/array/halo_line.hpp>
+#include <pgas/array/shape.hpp>
 #include <pgas/detail/array/blocks.hpp>
+#include <pgas/detail/types/algorithms.hpp>
+#include <pgas/detail/types/plain_list.hpp>
+#include <utility>
+#include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS {
+
+namespace detail {
+
+/// Adds a rank to ascending ones unless it is among them. They are few, or come in order: a std::sort would
+/// cost every program with halos the compilation of eight functions.
+inline void unite(std::vector<rank_t>& ranks, rank_t with) {
+  auto const at = std::lower_bound(ranks.begin(), ranks.end(), with);
+  if (at == ranks.end() || *at != with) ranks.insert(at, with);
+}
+
+/// Puts moves of one target after another, in the order of targets. Moves of one target keep their order.
+///
+/// There are few targets, and often the moves are in order. A std::stable_sort would cost every program with
+/// halos the compilation of forty functions.
+template <class Move>
+void order_by_target(plain_list<Move>& moves) {
+  std::vector<rank_t> targets;
+  bool in_order = true;
+  for (Move const& m : moves) {
+    in_order = in_order && (targets.empty() || targets.back() <= m.target);
+    unite(targets, m.target);
+  }
+  if (in_order) return;
+  plain_list<Move> ordered;
+  for (rank_t const target : targets) {
+    for (Move const& m : moves) {
+      if (m.target == target) ordered.add(m);
+    }
+  }
+  moves = std::move(ordered);
+}
+
+}  // namespace detail
+
+/// The plan of a halo exchange along one dimension: the own indices that are ghost cells of other ranks. It
+/// is computed once, from the distribution alone.
+///
+/// Each rank puts into the ghost cells of other ranks, so the plan lists sends. They include sends to this
+/// rank itself, on a torus with few ranks or at a mirror. Of its receives a rank knows only the origins. A
+/// periodic array repeats without end; a reflecting array alternates with its mirror image.
+/// Costs time and memory in proportion to the number of ranks that share an edge; beyond a mirror, to the
+/// width.
+class halo_line {
+ public:
+  /// `count` own indices from `from` on become ghost cells of rank `target` from `to` on. Both count from the
+  /// rank's first own index, so `to` is negative or behind the last own index.
+  struct run {
+    rank_t target = 0;        ///< the rank with the ghost cells
+    std::ptrdiff_t from = 0;  ///< the first own index
+    std::ptrdiff_t to = 0;    ///< the first ghost index at the target
+    std::size_t count = 0;    ///< in indices
+
+    friend constexpr bool operator==(run const&, run const&) = default;
+  };
+
+  halo_line() = default;
+  /// The line of rank `self` in one dimension with halo `h`.
+  template <contiguous_distribution D>
+  halo_line(D const& indices, halo const& h, rank_t self) {
+    if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
+    planner<D> const p(indices, h, self);
+    p.sends([&](run const& r) { sends_.add(r); });
+    detail::order_by_target(sends_);
+    p.sources([&](rank_t origin) { detail::unite(origins_, origin); });
+  }
+
+  /// The sends of this rank, sorted by target.
+  [[nodiscard]] detail::plain_list<run> const& sends() const noexcept { return sends_; }
+  /// The ranks whose own indices are ghost cells here, ascending.
+  [[nodiscard]] std::vector<rank_t> const& origins() const noexcept { return origins_; }
+
+ private:
+  // Indices may lie beyond the array on either side.
+  using index = std::ptrdiff_t;
+
+  template <class D>
+  class planner {
+   public:
+    planner(D const& indices, halo const& h, rank_t self) noexcept
+        : indices_(indices),
+          before_(static_cast<index>(h.width)),
+          after_(static_cast<index>(h.after)),
+          extent_(static_cast<index>(indices.extent())),
+          end_(indices.owner(indices.extent() - 1) + 1),
+          self_(self),
+          edges_(h.edges) {}
+
+    /// Calls send(run) for each image of this rank's indices in the ghost cells of a rank.
+    template <class Send>
+    void sends(Send&& send) const {
+      index const images = edges_ == edge::fixed ? 0 : (std::max(before_, after_) + extent_ - 1) / extent_;
+      for (index image = -images; image <= images; ++image) {
+        bool const mirrored = edges_ == edge::reflecting && image % 2 != 0;
+        index const first = image * extent_ + (mirrored ? extent_ - end(self_) : begin(self_));
+        index const last = first + end(self_) - begin(self_);
+        auto const put = [&](rank_t target, index from, index to) {
+          from = std::max(from, first);
+          to = std::min(to, last);
+          if (from >= to || indices_.local_size(target) == 0) return;
+          if (!mirrored) {
+            send(run{.target = target,
+                     .from = from - first,
+                     .to = from - begin(target),
+                     .count = static_cast<std::size_t>(to - from)});
+            return;
+          }
+          for (; from < to; ++from) {  // mirrored indices descend, so they are sent one by one
+            send(run{.target = target, .from = last - 1 - from, .to = from - begin(target), .count = 1});
+          }
+        };
+        // Ghost cells before a block: targets begin after `first`, up to the last block whose ghost cells
+        // reach back to it.
+        for (rank_t t = owner_at(first) + 1; t < end_ && begin(t) < last + before_; ++t) {
+          put(t, begin(t) - before_, begin(t));
+        }
+        // Ghost cells behind a block: targets end after first - after, up to the last block that ends before
+        // `last`.
+        for (rank_t t = std::max(owner_at(first - after_), 0); t < end_ && end(t) < last; ++t) {
+          put(t, end(t), end(t) + after_);
+        }
+      }
+    }
+
+    /// Calls receive(rank) for each rank that owns indices which are ghost cells here, possibly more than
+    /// once for a rank.
+    template <class Receive>
+    void sources(Receive&& receive) const {
+      auto const walk = [&](index from, index to) {
+        if (edges_ == edge::fixed) {
+          from = std::max<index>(from, 0);
+          to = std::min(to, extent_);
+        }
+        while (from < to) {
+          index const i = image_of(from);
+          rank_t const owner = indices_.owner(static_cast<std::size_t>(i));
+          receive(owner);
+          bool const forwards = edges_ != edge::reflecting || (from >= 0 && from < extent_);
+          from += forwards ? end(owner) - i : 1;
+        }
+      };
+      walk(begin(self_) - before_, begin(self_));
+      walk(end(self_), end(self_) + after_);
+    }
+
+   private:
+    [[nodiscard]] index begin(rank_t rank) const noexcept { return static_cast<index>(indices_.first(rank)); }
+    [[nodiscard]] index end(rank_t rank) const noexcept {
+      return begin(rank) + static_cast<index>(indices_.local_size(rank));
+    }
+    /// The owner of an index; -1 before the first index, end_ behind the last.
+    [[nodiscard]] rank_t owner_at(index i) const noexcept {
+      return i < 0 ? -1 : i >= extent_ ? end_ : indices_.owner(static_cast<std::size_t>(i));
+    }
+    /// The index of the cell that is seen at a place within or beyond the array.
+    [[nodiscard]] index image_of(index i) const noexcept {
+      if (edges_ != edge::reflecting) return ((i % extent_) + extent_) % extent_;
+      index const in_both = ((i % (2 * extent_)) + 2 * extent_) % (2 * extent_);
+      return in_both < extent_ ? in_both : 2 * extent_ - 1 - in_both;
+    }
+
+    D indices_;
+    index before_;
+    index after_;
+    index extent_;
+    rank_t end_;  ///< one past the last rank that owns an index
+    rank_t self_;
+    edge edges_;
+  };
+
+  detail::plain_list<run> sends_;
+  std::vector<rank_t> origins_;
+};
 
 /// The plan of a halo exchange: the cells that a rank sends, and the ghost cells that they become. It is
 /// computed once, from the shape alone.

@@ -8,8 +8,7 @@
 #include <pgas/array/shape.hpp>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/detail/text/copy_text.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/error.hpp>

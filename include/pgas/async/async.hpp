@@ -5,17 +5,12 @@
 ///
 /// It needs no Asio. A program that takes completion tokens includes <pgas/async/asio.hpp>, too. Single
 /// headers of this folder compile faster.
-#include <pgas/async/arrival.hpp>
 #include <pgas/async/calls.hpp>
 #include <pgas/async/cancel_after.hpp>
-#include <pgas/async/close_request.hpp>
 #include <pgas/async/in_flight.hpp>
-#include <pgas/async/lock_request.hpp>
-#include <pgas/async/message_end.hpp>
 #include <pgas/async/progress_thread.hpp>
+#include <pgas/async/requests.hpp>
 #include <pgas/async/scheduler.hpp>
-#include <pgas/async/start_barrier.hpp>
-#include <pgas/async/start_flush.hpp>
 #include <pgas/async/task.hpp>
 #include <pgas/async/when_all.hpp>
 #include <pgas/async/when_any.hpp>

@@ -6,7 +6,7 @@
 #include <pgas/async/call_request.hpp>
 #include <pgas/detail/async/call_record.hpp>
 #include <pgas/detail/async/call_table.hpp>
-#include <pgas/detail/text/type_name.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <tuple>
 #include <type_traits>

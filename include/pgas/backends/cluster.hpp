@@ -7,7 +7,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/backends/cluster/team.hpp>
-#include <pgas/detail/backends/process_map/peer_memory.hpp>
+#include <pgas/detail/backends/process_map/process_memory.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/mpi/shared_file.hpp>
 #include <pgas/detail/types/sole_owner.hpp>

@@ -7,9 +7,8 @@
 #include <new>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/detail/backends/loopback/agents.hpp>
+#include <pgas/detail/backends/loopback/agent.hpp>
 #include <pgas/detail/backends/loopback/control.hpp>
-#include <pgas/detail/backends/loopback/mailbox.hpp>
 #include <pgas/detail/backends/loopback/segment.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/threads.hpp>

@@ -6,7 +6,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/backends/process_map/control.hpp>
 #include <pgas/detail/backends/process_map/mailbox.hpp>
-#include <pgas/detail/backends/process_map/peer_memory.hpp>
+#include <pgas/detail/backends/process_map/process_memory.hpp>
 #include <pgas/detail/backends/process_map/segment.hpp>
 #include <pgas/detail/backends/process_map/user_segment.hpp>
 #include <pgas/detail/job/launch.hpp>

@@ -2,20 +2,185 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/detail/machines/simulated/bootstrap.hpp>
+#include <pgas/concepts/bootstrap.hpp>
+#include <pgas/concepts/mailbox.hpp>
 #include <pgas/detail/machines/simulated/control.hpp>
-#include <pgas/detail/machines/simulated/mailbox.hpp>
+#include <pgas/detail/machines/simulated/machine.hpp>
 #include <pgas/detail/machines/simulated/segment.hpp>
-#include <pgas/detail/machines/simulated/work.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/types/sole_owner.hpp>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+
+/// Work that a rank does while it waits, as long as one lives.
+class work {
+ public:
+  work(std::shared_ptr<machine> m, rank_t self, std::function<void()> what)
+      : machine_(std::move(m)), self_(self), what_(std::move(what)) {
+    machine_->of(self_).begin_work(what_);
+  }
+  work(work const&) = delete;
+  work& operator=(work const&) = delete;
+  ~work() { machine_->of(self_).end_work(what_); }
+
+ private:
+  std::shared_ptr<machine> machine_;
+  rank_t self_;
+  std::function<void()> what_;
+};
+
+/// The values that ranks exchange before they have memory, and where they meet. Takes no virtual time, except
+/// that a rank waits for the last one.
+struct meeting {
+  std::map<std::string, std::vector<std::byte>, std::less<>> values;
+  rank_t arrived = 0;
+  word puts = 0, fences = 0;
+};
+
+/// One rank's share of it.
+class rank_bootstrap {
+ public:
+  rank_bootstrap(std::shared_ptr<machine> m, std::shared_ptr<meeting> all, rank_t self) noexcept
+      : machine_(std::move(m)), all_(std::move(all)), self_(self) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return self_; }
+  [[nodiscard]] rank_t size() const noexcept { return machine_->turns().size(); }
+  void put(std::string_view key, bytes_in value) const {
+    all_->values[std::string(key)].assign(value.begin(), value.end());
+    change(all_->puts);
+  }
+  void get(std::string_view key, bytes_out into) const {
+    auto found = all_->values.find(key);
+    for (; found == all_->values.end(); found = all_->values.find(key)) await(all_->puts);
+    if (!into.empty()) std::memcpy(into.data(), found->second.data(), into.size());
+  }
+  void fence() const {
+    machine_->drain(self_);
+    if (++all_->arrived < size()) return await(all_->fences);
+    all_->arrived = 0;
+    change(all_->fences);
+  }
+  void fail(std::string_view what) const {
+    machine_->turns().failed().note(self_, what);
+    machine_->turns().wake_all();
+  }
+
+ private:
+  void change(word& w) const {
+    ++w;
+    auto& turns = machine_->turns();
+    ticks const now = std::max(turns.present(), turns.current() < 0 ? 0 : turns.clock(self_));
+    turns.changed(-1, &w, [now](rank_t) { return now; });
+  }
+  /// Waits until the word is another one.
+  void await(word const& w) const {
+    std::array<watch, 1> watches{watch{.at = &w}};
+    waiting_for const why{.operation = "run"};
+    team_ranks const everybody(self_, size());
+    auto const is_new = [old = w](word now) { return now != old; };
+    wait mine{.self = self_,
+              .why = &why,
+              .label = "start or end of the job",
+              .ranks = &everybody,
+              .predicate = is_new,
+              .watches = watches};
+    machine_->await(mine);
+  }
+
+  std::shared_ptr<machine> machine_;
+  std::shared_ptr<meeting> all_;
+  rank_t self_;
+};
+static_assert(bootstrap<rank_bootstrap>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Short messages into a box of each receiver, which has room for `home_boxes::room` of them, from all
+/// senders together.
+///
+/// A message travels as a store does. The sender knows at once whether there is room, as if it had a credit;
+/// it learns of new room after a latency. Memory: what has arrived.
+class simulated_mailbox {
+ public:
+  static constexpr std::size_t max_message_bytes = simulated::letter::most;
+
+  simulated_mailbox(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_boxes> home,
+                    team_ranks ranks)
+      : machine_(std::move(m)), home_(std::move(home)), ranks_(std::move(ranks)) {}
+  simulated_mailbox(simulated_mailbox&&) noexcept = default;
+  simulated_mailbox& operator=(simulated_mailbox&& other) noexcept {
+    if (machine_) serve(nullptr);
+    machine_ = std::move(other.machine_);
+    home_ = std::move(other.home_);
+    ranks_ = std::move(other.ranks_);
+    service_ = std::move(other.service_);
+    return *this;
+  }
+  ~simulated_mailbox() {
+    if (machine_) serve(nullptr);
+  }
+
+  /// Sends if the receiver's box has room. Throws errc::invalid_argument if the message is too long.
+  [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
+    rank_t const self = ranks_.to_world(ranks_.self());
+    if (message.size() > max_message_bytes) {
+      throw error(errc::invalid_argument, self, "try_send",
+                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
+    }
+    simulated::letter l{.home = home_, .to = to, .from = ranks_.self(), .size = message.size(), .bytes = {}};
+    if (!message.empty()) std::memcpy(l.bytes.data(), message.data(), message.size());
+    return machine_->send(self, ranks_.to_world(to), std::move(l));
+  }
+
+  /// Handles the messages that have arrived; returns their number.
+  template <class Handler>
+  std::size_t poll(Handler&& handler) {
+    rank_t const self = ranks_.to_world(ranks_.self());
+    auto& box = home_->of(ranks_.self());
+    machine_->look(self);
+    std::size_t const count = box.arrived.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      simulated::letter const l = std::move(box.arrived.front());
+      box.arrived.pop_front();
+      machine_->make_room(self, box);
+      handler(l.from, bytes_in(l.bytes).first(l.size));
+    }
+    return count;
+  }
+
+  /// Calls `what` while this rank waits.
+  void serve(std::function<void()> what) {
+    rank_t const self = ranks_.to_world(ranks_.self());
+    if (service_) machine_->of(self).end_service(*service_);
+    service_.reset();
+    if (what == nullptr) return;
+    service_ = std::make_unique<std::function<void()>>(std::move(what));
+    machine_->of(self).begin_service(*service_);
+  }
+
+ private:
+  std::shared_ptr<simulated::machine> machine_;
+  std::shared_ptr<simulated::home_boxes> home_;
+  team_ranks ranks_;
+  std::unique_ptr<std::function<void()>> service_;
+};
+static_assert(mailbox<simulated_mailbox>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
 

@@ -1,19 +1,153 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
+#include <pgas/concepts/mailbox.hpp>
+#include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/tile/channel.hpp>
 #include <pgas/detail/machines/tile/control.hpp>
-#include <pgas/detail/machines/tile/mailbox.hpp>
-#include <pgas/detail/machines/tile/segment.hpp>
+#include <pgas/detail/machines/tile/machine.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/process/setting.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Payload in memory that all cores share and the machine keeps coherent: a put is a memcpy, and takes no
+/// virtual time. One core runs at a time and keeps its turn meanwhile, so each access is atomic.
+class tile_segment {
+ public:
+  tile_segment(std::shared_ptr<tile_machine::home_parts> home, team_ranks ranks)
+      : home_(std::move(home)), ranks_(std::move(ranks)) {}
+
+  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
+  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
+    return home_->sizes[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::byte* part(rank_t rank) noexcept {
+    return reinterpret_cast<std::byte*>(home_->memory[static_cast<std::size_t>(rank)].data());
+  }
+  [[nodiscard]] bytes_out local() noexcept { return {part(rank()), part_bytes(rank())}; }
+
+  void put(location at, bytes_in from) noexcept {
+    if (!from.empty()) std::memcpy(part(at.rank) + at.offset, from.data(), from.size());
+  }
+  void get(location at, bytes_out into) noexcept {
+    if (!into.empty()) std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
+  }
+  done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
+  done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
+  static void flush(rank_t) noexcept {}
+  static void flush_all() noexcept {}
+  static void flush_local(rank_t) noexcept {}
+  static void flush_local_all() noexcept {}
+
+  template <class T>
+  static constexpr bool is_atomic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+  template <class T, class Op>
+  T fetch_op(location at, T value, Op op) noexcept {
+    T const old = atomic_load<T>(at);
+    atomic_store(at, static_cast<T>(op(old, value)));
+    return old;
+  }
+  template <class T>
+  T compare_exchange(location at, T expected, T desired) noexcept {
+    T const old = atomic_load<T>(at);
+    if (std::memcmp(&old, &expected, sizeof(T)) == 0) atomic_store(at, desired);
+    return old;
+  }
+  template <class T>
+  T atomic_load(location at) noexcept {
+    T value;
+    get(at, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  template <class T>
+  void atomic_store(location at, T value) noexcept {
+    put(at, std::as_bytes(std::span(&value, 1)));
+  }
+
+ private:
+  std::shared_ptr<tile_machine::home_parts> home_;
+  team_ranks ranks_;
+};
+static_assert(shared_segment<tile_segment>);
+
+/// Letters in memory that the machine keeps coherent, for protocols that are mailed. A send and a look take
+/// the time of an access to a control word. It uses no hardware queue, so a program has all four.
+/// Memory: the letters that have arrived, at most 16 of each sender.
+class tile_mailbox {
+ public:
+  static constexpr std::size_t max_message_bytes = 240;
+
+  tile_mailbox(std::shared_ptr<tile_machine::machine> m, std::shared_ptr<tile_machine::home_letters> home,
+               team_ranks ranks)
+      : machine_(std::move(m)),
+        home_(std::move(home)),
+        ranks_(std::move(ranks)),
+        self_(ranks_.to_world(ranks_.self())) {}
+
+  /// Sends if the receiver has room. Throws errc::invalid_argument if the message is too long.
+  [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
+    if (message.size() > max_message_bytes) {
+      throw error(errc::invalid_argument, self_, "try_send",
+                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
+    }
+    machine_->access(self_);
+    std::size_t const number = home_->number(to, ranks_.self());
+    auto& letters = home_->all[number];
+    home_->room_is_wanted[number] = letters.size() < home_->room ? 0 : 1;
+    if (letters.size() >= home_->room) return false;
+    letters.emplace_back(message.begin(), message.end());
+    machine_->call_services(ranks_.to_world(to));
+    return true;
+  }
+
+  /// Handles the messages that have arrived, in each sender's order; returns their number.
+  template <class Handler>
+  std::size_t poll(Handler&& handler) {
+    machine_->access(self_);
+    std::size_t handled = 0;
+    for (rank_t from = 0; from < ranks_.size(); ++from) {
+      std::size_t const number = home_->number(ranks_.self(), from);
+      for (std::size_t left = home_->all[number].size(); left > 0; --left, ++handled) {
+        auto const letter = std::move(home_->all[number].front());
+        home_->all[number].pop_front();
+        if (std::exchange(home_->room_is_wanted[number], 0) != 0)
+          machine_->call_services(ranks_.to_world(from));
+        handler(from, bytes_in(letter));
+      }
+    }
+    return handled;
+  }
+
+  /// Calls `what` while this rank waits.
+  void serve(std::function<void()> what) {
+    service_.reset();
+    if (what != nullptr)
+      service_ = std::make_unique<tile_machine::machine::service>(machine_, self_, std::move(what));
+  }
+
+ private:
+  std::shared_ptr<tile_machine::machine> machine_;
+  std::shared_ptr<tile_machine::home_letters> home_;
+  team_ranks ranks_;
+  rank_t self_;  ///< number in the job
+  std::unique_ptr<tile_machine::machine::service> service_;
+};
+static_assert(mailbox<tile_mailbox>);
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS {
 

@@ -7,12 +7,11 @@
 #include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/detail/backends/traced/chrome.hpp>
-#include <pgas/detail/backends/traced/control.hpp>
+#include <pgas/detail/backends/traced/recorder.hpp>
 #include <pgas/detail/backends/traced/segment.hpp>
 #include <pgas/detail/process/replacing_file.hpp>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -4,7 +4,6 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/binomial.hpp>
-#include <pgas/detail/exchange/block_tree.hpp>
 #include <string_view>
 #include <vector>
 

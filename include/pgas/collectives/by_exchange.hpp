@@ -5,7 +5,7 @@
 #include <new>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
-#include <pgas/detail/exchange/circle.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>

@@ -3,13 +3,10 @@
 
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
-#include <pgas/detail/exchange/block_heads.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/exchange/board_pieces.hpp>
-#include <pgas/detail/exchange/cut.hpp>
-#include <pgas/detail/exchange/fold_in_memory.hpp>
-#include <pgas/detail/exchange/fold_on_boards.hpp>
+#include <pgas/detail/exchange/folds.hpp>
 #include <pgas/detail/exchange/notes.hpp>
-#include <pgas/detail/exchange/scan_on_boards.hpp>
 #include <pgas/detail/exchange/single_copy.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/types/algorithms.hpp>

@@ -3,8 +3,7 @@
 
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
-#include <pgas/detail/exchange/block_heads.hpp>
-#include <pgas/detail/exchange/cut.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>

@@ -4,7 +4,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/binomial.hpp>
-#include <pgas/detail/exchange/circle.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <string_view>
 #include <vector>
 

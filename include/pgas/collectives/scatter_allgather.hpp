@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/exchange/binomial.hpp>
-#include <pgas/detail/exchange/circle.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {

@@ -9,9 +9,8 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/detail/control/collective_call.hpp>
-#include <pgas/detail/control/comparing_control.hpp>
 #include <pgas/detail/control/least_words.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/error.hpp>

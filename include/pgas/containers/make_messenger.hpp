@@ -2,11 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/messenger.hpp>
+#include <pgas/detail/messages/credits.hpp>
 #include <pgas/detail/messages/mailed_messenger.hpp>
-#include <pgas/detail/messages/no_credits.hpp>
-#include <pgas/detail/messages/predicted_credits.hpp>
-#include <pgas/detail/messages/static_credits.hpp>
-#include <pgas/detail/messages/unlimited_credits.hpp>
 #include <pgas/predictors/periodicity.hpp>
 #include <pgas/predictors/transition_graph.hpp>
 #include <pgas/team.hpp>

@@ -10,8 +10,7 @@
 #include <optional>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/detail/process/replacing_file.hpp>
-#include <pgas/detail/text/copy_text.hpp>
-#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/fence.hpp>
 #include <pgas/lock_all.hpp>
 #include <span>

@@ -3,7 +3,6 @@
 
 #include <pgas/detail/copy/overlap.hpp>
 #include <pgas/detail/window/target_part.hpp>
-#include <pgas/vocabulary/own_part.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
 #include <string>
 #include <string_view>

@@ -8,7 +8,6 @@
 #include <pgas/detail/window/state.hpp>
 #include <pgas/epoch/global_ref.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
-#include <pgas/vocabulary/opened_piece.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <pgas/detail/files/carried_file.hpp>
+#include <pgas/detail/files/file.hpp>
 #include <pgas/detail/files/strip.hpp>
 #include <pgas/detail/process/replacing_file.hpp>
-#include <pgas/detail/text/in_quotes.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/files/npy_header.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <stdexcept>

@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <map>
 #include <pgas/detail/histories/order_search.hpp>
-#include <pgas/detail/histories/searched.hpp>
 #include <pgas/detail/histories/value_text.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/shortest.hpp>

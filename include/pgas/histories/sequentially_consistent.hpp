@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pgas/detail/histories/order_search.hpp>
-#include <pgas/detail/histories/searched.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <pgas/histories/shortest.hpp>

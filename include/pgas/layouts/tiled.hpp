@@ -5,7 +5,7 @@
 #include <numeric>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/grid.hpp>
 #include <tuple>
 #include <type_traits>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pgas/detail/maps/map_member.hpp>
-#include <pgas/detail/maps/map_of_messages.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/maps/map_of_messages.hpp>
+#include <pgas/detail/maps/map_member.hpp>
 #include <pgas/detail/maps/replicated_table.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <numeric>
-#include <pgas/detail/mail/mail_line.hpp>
+#include <pgas/detail/mail/mail_office.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

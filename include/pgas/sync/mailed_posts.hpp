@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/mail/mail_line.hpp>
+#include <pgas/detail/mail/mail_office.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

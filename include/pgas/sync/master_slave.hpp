@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/control/will_change.hpp>
+#include <pgas/detail/control/cells.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

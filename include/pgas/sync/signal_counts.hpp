@@ -4,7 +4,7 @@
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/control/will_change.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <span>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include <bit>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/control/will_change.hpp>
+#include <pgas/detail/control/cells.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <pgas/concepts/protocol.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/control/first_turns.hpp>
-#include <pgas/detail/control/will_change.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

@@ -3,10 +3,9 @@
 
 #include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
-#include <pgas/detail/control/folded_kind.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/team/carry_out_collective.hpp>
 #include <pgas/detail/team/collective_arguments.hpp>
-#include <pgas/detail/team/collective_preconditions.hpp>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>

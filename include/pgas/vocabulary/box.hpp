@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstddef>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <new>
 #include <pgas/detail/process/one_per_process.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/called.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>

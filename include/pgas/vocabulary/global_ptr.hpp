@@ -8,6 +8,15 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// The position of a piece of a heap in its window: `count` elements of one rank's part from `first` on.
+struct opened_piece {
+  rank_t rank = 0;        ///< the owner of the piece
+  std::size_t first = 0;  ///< its first element in the owner's part
+  std::size_t count = 0;  ///< in elements
+
+  friend constexpr bool operator==(opened_piece const&, opened_piece const&) noexcept = default;
+};
+
 /// The address of an element of a window: the rank that owns it and its index in that rank's part. A plain
 /// value that may be stored in windows and sent; it means the same on every rank of the window's team.
 ///

@@ -5,7 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>

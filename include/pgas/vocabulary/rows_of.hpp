@@ -6,6 +6,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// The elements [first, first + count) of this rank's own part, as the origin side of a transfer.
+struct own_part {
+  std::size_t first = 0;  ///< in elements of the own part
+  std::size_t count = 0;  ///< in elements
+};
+
 /// A two-dimensional block of a part, in elements: `rows` rows of `cols` elements each, from `first` on. Rows
 /// begin `pitch` elements apart.
 ///

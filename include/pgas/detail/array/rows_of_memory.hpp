@@ -5,7 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <pgas/array/part_box.hpp>
+#include <pgas/detail/numbers/divisor.hpp>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -37,5 +40,172 @@ rows_of_memory<typename View::element_type, N> rows_of_box(View const& v, part_b
   }
   return rows;
 }
+
+/// Walks over the rows of boxes with the same counts in several memories. A step is one addition for each
+/// memory; a jump divides by the counts.
+///
+/// No loop has a dimension as its variable: g++ would keep the walk in memory.
+template <std::size_t N, class... T>
+class row_walk {
+ public:
+  row_walk() = default;
+  explicit row_walk(std::array<std::size_t, N> const& counts, rows_of_memory<T, N> const&... boxes) noexcept
+      : row_walk(counts, std::make_index_sequence<N - 1>{}, boxes...) {}
+  /// The walk behind the last row. Its pointers rest at the first one; advance() counts from there.
+  [[nodiscard]] row_walk behind(std::size_t rows) const noexcept {
+    auto walk = *this;
+    walk.number_ = rows;
+    return walk;
+  }
+
+  /// The number of this row.
+  [[nodiscard]] std::size_t number() const noexcept { return number_; }
+  /// The number of cells of each row.
+  [[nodiscard]] std::size_t length() const noexcept { return length_; }
+  /// Returns use(pointers to the first cell of this row in each memory).
+  template <class Use>
+  [[nodiscard, gnu::always_inline]] auto with_row(Use const& use) const noexcept {
+    return std::apply([&](auto const&... m) { return use(m.first...); }, memories_);
+  }
+
+  /// Goes to the next row.
+  void next() noexcept {
+    ++number_;
+    if constexpr (N > 1) step<N - 2>();
+  }
+  /// Goes n rows on, or back if n is negative.
+  void advance(std::ptrdiff_t n) noexcept {
+    number_ += static_cast<std::size_t>(n);
+    if constexpr (N > 1) place<N - 2>(number_);
+  }
+
+ private:
+  template <class U>
+  struct memory {
+    U* first;
+    std::array<std::ptrdiff_t, N> pitches;
+  };
+
+  template <std::size_t... d>
+  row_walk(std::array<std::size_t, N> const& counts, std::index_sequence<d...> /*but the last*/,
+           rows_of_memory<T, N> const&... m) noexcept
+      : memories_(memory<T>{m.first, m.pitches}...), counts_{divisor(counts[d])...}, length_(counts[N - 1]) {}
+
+  template <std::size_t d>
+  void step() noexcept {
+    move<d>(1);
+    if constexpr (d > 0) {
+      if (++at_[d] != counts_[d].value()) return;
+      move<d>(-static_cast<std::ptrdiff_t>(at_[d]));
+      at_[d] = 0;
+      step<d - 1>();
+    } else {
+      ++at_[d];
+    }
+  }
+  template <std::size_t d>
+  void place(std::size_t number) noexcept {
+    std::size_t const at = d == 0 ? number : counts_[d].remainder(number);
+    move<d>(static_cast<std::ptrdiff_t>(at - at_[d]));
+    at_[d] = at;
+    if constexpr (d > 0) place<d - 1>(counts_[d].quotient(number));
+  }
+  template <std::size_t d>
+  void move(std::ptrdiff_t by) noexcept {
+    std::apply([by](auto&... m) { ((m.first += by * m.pitches[d]), ...); }, memories_);
+  }
+
+  std::tuple<memory<T>...> memories_{};
+  std::array<divisor, N> counts_{};
+  std::array<std::size_t, N> at_{};
+  std::size_t number_ = 0;
+  std::size_t length_ = 0;
+};
+
+/// The way from the first row of a box in memory to a row with some number.
+///
+/// Row n begins n rows of the last dimension but one behind the first row, and for each full dimension before
+/// it a gap farther. So each such dimension costs one division and a multiplication. A dimension that is full
+/// at each row costs nothing: its gap is added to the distance of rows.
+template <std::size_t N>
+class row_finder {
+ public:
+  row_finder() = default;
+  template <class T>
+  explicit row_finder(rows_of_memory<T, N> const& box) noexcept
+      : row_finder(rows_in_each(box.counts), box, before_rows{}) {}
+
+  /// The bytes from the first row to row `number`, which is below 2^63.
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t offset(std::size_t number) const noexcept {
+    auto const n = opaque(number);
+    return distance(
+        n, [n](reciprocal const& rows) { return rows.quotient(n); }, before_rows{});
+  }
+  /// The same where difference() to some box is 0. Its result comes a multiplication earlier.
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t estimated_offset(std::size_t number) const noexcept {
+    auto const n = opaque(number);
+    return distance(
+        n, [n](reciprocal const& rows) { return rows.estimate(n); }, before_rows{});
+  }
+  /// 0 if each row lies as far behind the first one as in the other box, and estimates of quotients are
+  /// exact. Without a branch: g++ computes it before a loop over numbers.
+  [[nodiscard, gnu::always_inline]] std::size_t difference(row_finder const& other) const noexcept {
+    return difference(other, before_rows{});
+  }
+
+ private:
+  static constexpr std::size_t before = N > 2 ? N - 2 : 0;
+  using before_rows = std::make_index_sequence<before>;
+  using sizes = std::array<std::size_t, N>;
+
+  template <class T, std::size_t... d>
+  row_finder(sizes const& rows, rows_of_memory<T, N> const& box,
+             std::index_sequence<d...> /*before the rows*/) noexcept
+      : rows_{reciprocal(rows[d])...}, row_(N > 1 ? bytes<T>(box.pitches[N > 1 ? N - 2 : 0]) : 0) {
+    std::size_t const all = N > 2 ? rows[0] * box.counts[0] : 0;
+    if (!(rows_[d].estimates(all) && ...)) has_more_ = 1;
+    auto const add = [&](std::size_t k) {
+      auto const gap = box.pitches[k] - static_cast<std::ptrdiff_t>(box.counts[k + 1]) * box.pitches[k + 1];
+      (rows[k] == 1 ? row_ : gaps_[k]) += bytes<T>(gap);
+    };
+    (add(d), ...);
+  }
+
+  template <class T>
+  static constexpr std::ptrdiff_t bytes(std::ptrdiff_t elements) noexcept {
+    return elements * static_cast<std::ptrdiff_t>(sizeof(T));
+  }
+  /// The number of rows in one step of each dimension.
+  static constexpr sizes rows_in_each(sizes const& counts) noexcept {
+    sizes rows{};
+    rows[N > 2 ? N - 2 : 0] = 1;
+    for (std::size_t d = N - 2; N > 2 && d > 0; --d) rows[d - 1] = rows[d] * counts[d];
+    return rows;
+  }
+  /// In a loop over numbers g++ would add to a sum of 128 bits in memory, which takes six instructions.
+  static constexpr std::size_t opaque(std::size_t number) noexcept {
+    if (!std::is_constant_evaluated() && N > 2) asm("" : "+r"(number));
+    return number;
+  }
+  template <class Quotient, std::size_t... d>
+  [[nodiscard, gnu::always_inline]] std::ptrdiff_t distance(
+      std::size_t number, Quotient const& quotient,
+      std::index_sequence<d...> /*before the rows*/) const noexcept {
+    return ((static_cast<std::ptrdiff_t>(number) * row_) + ... +
+            (static_cast<std::ptrdiff_t>(quotient(rows_[d])) * gaps_[d]));
+  }
+  template <std::size_t... d>
+  [[nodiscard, gnu::always_inline]] std::size_t difference(
+      row_finder const& other, std::index_sequence<d...> /*before the rows*/) const noexcept {
+    auto const bytes = ((row_ ^ other.row_) | ... | (gaps_[d] ^ other.gaps_[d]));
+    auto const rows = (has_more_ | ... | (rows_[d].value() ^ other.rows_[d].value()));
+    return static_cast<std::size_t>(bytes) | rows;
+  }
+
+  std::array<reciprocal, before> rows_{};      ///< in a step of each dimension
+  std::array<std::ptrdiff_t, before> gaps_{};  ///< bytes for each full dimension
+  std::ptrdiff_t row_ = 0;                     ///< the bytes from a row to the next
+  std::size_t has_more_ = 0;                   ///< 1 if there are rows for which an estimate is no quotient
+};
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

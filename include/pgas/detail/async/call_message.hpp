@@ -5,10 +5,32 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <pgas/detail/async/call_record.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <span>
+#include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The exception of a called function, as it travels to the caller: a code and a text.
+struct call_failure {
+  errc code;
+  std::string text;
+
+  /// The failure in an exception: an error of the library keeps its code.
+  [[nodiscard]] static call_failure of(std::exception_ptr const& why) {
+    try {
+      std::rethrow_exception(why);
+    } catch (error const& e) {
+      return {static_cast<errc>(e.code().value()), std::string(e.sentence())};
+    } catch (std::exception const& e) {
+      return {errc::call_failed, e.what()};
+    } catch (...) {
+      return {errc::call_failed, "an exception that has no text"};
+    }
+  }
+};
 
 /// The contents of a message: whole records, or a piece of a call that is longer than a message, or of a long
 /// call that lands.

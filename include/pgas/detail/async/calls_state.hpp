@@ -8,10 +8,10 @@
 #include <optional>
 #include <pgas/async/call_arguments.hpp>
 #include <pgas/async/call_request.hpp>
-#include <pgas/detail/async/call_failure.hpp>
+#include <pgas/detail/async/call_message.hpp>
 #include <pgas/detail/async/call_post.hpp>
 #include <pgas/detail/async/call_table.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <pgas/detail/control/collective_call.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>

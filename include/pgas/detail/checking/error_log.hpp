@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <pgas/detail/checking/call_chain.hpp>
 #include <pgas/detail/checking/line_of_calls.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <pgas/detail/checking/call_chain.hpp>
+#include <pgas/detail/checking/line_of_calls.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 

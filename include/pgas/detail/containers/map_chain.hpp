@@ -9,9 +9,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/containers/map_policy.hpp>
 #include <pgas/detail/containers/map_bucket.hpp>
-#include <pgas/detail/containers/map_combine.hpp>
-#include <pgas/detail/containers/map_shape.hpp>
-#include <pgas/detail/containers/map_words.hpp>
+#include <pgas/detail/containers/map_table.hpp>
 #include <string_view>
 #include <type_traits>
 #include <utility>

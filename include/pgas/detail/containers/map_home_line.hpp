@@ -7,8 +7,7 @@
 #include <optional>
 #include <pgas/containers/map_policy.hpp>
 #include <pgas/detail/containers/map_bucket.hpp>
-#include <pgas/detail/containers/map_combine.hpp>
-#include <pgas/detail/containers/map_shape.hpp>
+#include <pgas/detail/containers/map_table.hpp>
 #include <type_traits>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -4,8 +4,8 @@
 #include <concepts>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/recorder.hpp>
-#include <pgas/detail/control/comparing_control.hpp>
-#include <pgas/detail/control/will_change.hpp>
+#include <pgas/detail/control/cells.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/process/cores.hpp>
 #include <pgas/vocabulary/wait_policy.hpp>

@@ -3,15 +3,33 @@
 
 #include <exception>
 #include <pgas/concepts/recorder.hpp>
-#include <pgas/detail/epoch/epoch_phase.hpp>
 #include <pgas/detail/process/uncaught_since.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/local_shared_ptr.hpp>
 #include <pgas/detail/window/only_call.hpp>
 #include <pgas/detail/window/state.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The state of an epoch object.
+enum class epoch_phase : unsigned char {
+  open,    ///< accesses are allowed
+  closed,  ///< the epoch has ended
+  moved,   ///< the epoch goes on in another object
+};
+
+/// Refuses a member of an epoch that is not open. Out of line and cold, so that a check costs a compare and a
+/// branch.
+template <class State>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, char const* operation, caller by,
+                                                         epoch_phase phase) {
+  throw_error_at(
+      errc::wrong_order, state.job_rank(), {operation, by},
+      {phase == epoch_phase::moved ? "the epoch has been moved to another object; call that object's member"
+                                   : "the epoch is closed already; open another one"});
+}
 
 /// The name of an operation as a template argument: errors tell it, and no call has to pass it.
 template <std::size_t N>

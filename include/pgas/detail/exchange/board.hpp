@@ -13,7 +13,7 @@
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/ranks_of_board.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/plain_list.hpp>

@@ -5,8 +5,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/copy/streaming_copier.hpp>
-#include <pgas/detail/exchange/block_heads.hpp>
-#include <pgas/detail/exchange/cut.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>

@@ -4,7 +4,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 #include <utility>

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
+#include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/exchange/board_pieces.hpp>
-#include <pgas/detail/exchange/cut.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <pgas/detail/histories/value_text.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/necessary_order.hpp>
 #include <pgas/histories/sequential_object.hpp>
+#include <pgas/histories/table.hpp>
 #include <pgas/histories/verdict.hpp>
 #include <span>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -231,5 +234,34 @@ class order_search {
   std::vector<candidate> candidates_;  ///< of all nodes
   std::unordered_set<position, hash_of_position> seen_;
 };
+
+/// Searches a history and says what the search has found, in words: `promise` is an adjective.
+template <sequential_object S, class Shorten>
+[[nodiscard]] verdict<S> searched(history<S> const& whole, order_of kind, std::string_view promise,
+                                  effort const& within, Shorten const& shorten) {
+  order_search<S> search(whole.records(), kind, within.most_states);
+  verdict<S> v;
+  v.found = search.run();
+  v.states = search.states();
+  v.right = v.found == finding::right;
+  if (v.right) {
+    v.text = pgas::detail::text_of({promise, ": ", whole.size(), " operations, ", v.states, " states"});
+  } else if (v.found == finding::undecided) {
+    v.text = pgas::detail::text_of({"undecided after ", v.states, " states whether ", whole.size(),
+                                    " operations are ", promise,
+                                    "; raise effort::most_states, or record fewer operations that overlap"});
+  } else {
+    // A part is not harder to search than the whole; if it is nevertheless, it is left.
+    std::size_t const most_states = std::min(within.most_states, 2 * v.states + 1000);
+    auto const is_wrong = [&](history<S> const& part) {
+      return order_search<S>(part.records(), kind, most_states).run() == finding::wrong;
+    };
+    v.shortest = within.most_checks == 0 ? whole : shorten(whole, is_wrong);
+    v.text = pgas::detail::text_of({"not ", promise, ": no order explains the results of these ",
+                                    v.shortest.size(), " of ", whole.size(), " operations\n"}) +
+             table(v.shortest);
+  }
+  return v;
+}
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::histories::detail

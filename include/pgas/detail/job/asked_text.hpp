@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <span>
 #include <string>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <pgas/detail/job/core_limit.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>

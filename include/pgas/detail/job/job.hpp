@@ -16,11 +16,11 @@
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/job/block.hpp>
 #include <pgas/detail/job/job_memory.hpp>
-#include <pgas/detail/job/memory_limit.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/process/cores.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/vocabulary/error.hpp>

@@ -8,7 +8,7 @@
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/process/cores.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <pgas/detail/job/job.hpp>
 #include <pgas/detail/process/uncaught.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 

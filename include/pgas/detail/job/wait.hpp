@@ -6,7 +6,7 @@
 #include <pgas/detail/job/long_wait.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/process/cores.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/mail/message_queue.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 #include <vector>

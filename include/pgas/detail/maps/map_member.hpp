@@ -4,21 +4,177 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <optional>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/concepts/concurrent_map.hpp>
-#include <pgas/detail/maps/map_end.hpp>
+#include <pgas/concepts/policy_of_map.hpp>
 #include <pgas/detail/maps/map_message.hpp>
-#include <pgas/detail/maps/map_on_channel.hpp>
-#include <pgas/detail/maps/room_of_answers.hpp>
+#include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/maps/model.hpp>
-#include <pgas/vocabulary/map_costs.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <pgas/vocabulary/map_servers.hpp>
 #include <pgas/vocabulary/map_traits.hpp>
+#include <pgas/vocabulary/rank.hpp>
+#include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Counts the clients that have ended a run of a map.
+///
+/// A client sends `ended` behind its requests and updates, on their queue. A rank that has received it from
+/// all clients has therefore received all they sent on that queue. A client may begin the next run as soon
+/// as it knows that all have ended, and may end it before another rank knows that. So each rank counts the
+/// runs of each client.
+class map_end {
+ public:
+  map_end(std::span<rank_t const> clients, rank_t ranks)
+      : clients_(clients.begin(), clients.end()),
+        runs_(static_cast<std::size_t>(ranks)),
+        missing_(clients_.size()) {}
+
+  /// A client has ended its run.
+  void ended(rank_t client) noexcept {
+    if (++runs_[static_cast<std::size_t>(client)] == run_) --missing_;
+  }
+  [[nodiscard]] bool is_over() const noexcept { return missing_ == 0; }
+
+  /// Begins the next run. Requires that the last one is over.
+  void next_run() noexcept {
+    ++run_;
+    for (rank_t const client : clients_)
+      if (runs_[static_cast<std::size_t>(client)] < run_) ++missing_;
+  }
+
+ private:
+  std::vector<rank_t> clients_;
+  std::vector<std::uint64_t> runs_;  ///< of each rank: the runs that it has ended
+  std::uint64_t run_ = 1;
+  std::size_t missing_;
+};
+
+/// Says that a channel carries a map, as long as the object lives. A second map on the channel would get
+/// messages of the first one, so it is refused.
+class map_on_channel {
+ public:
+  /// Throws errc::wrong_order if the channel carries another map.
+  template <channel C>
+  map_on_channel(C const& on, std::string_view map) : channel_(&on) {
+    auto& [lock, carriers] = all();
+    std::scoped_lock const held(lock);
+    if (!carriers.insert(channel_).second)
+      throw error(errc::wrong_order, on.rank(), map,
+                  "the channel carries another map, and the messages of both would mix; destroy that map "
+                  "first, or make a channel for each");
+  }
+  map_on_channel(map_on_channel const&) = delete;
+  map_on_channel& operator=(map_on_channel const&) = delete;
+  ~map_on_channel() {
+    auto& [lock, carriers] = all();
+    std::scoped_lock const held(lock);
+    carriers.erase(channel_);
+  }
+
+ private:
+  /// The channels of this process that carry maps. Ranks may be threads.
+  struct registry {
+    static constexpr std::string_view shared_name = "maps on channels";
+    std::mutex lock;
+    std::set<void const*> carriers;
+  };
+  static registry& all() { return one_per_process<registry>(); }
+
+  void const* channel_;
+};
+
+/// The room of a queue of a channel, in words: for all senders together, or for each of them.
+struct room_of_queue {
+  std::size_t words = 0;
+  bool is_of_each_sender = false;
+};
+
+/// The room of each queue of a channel, or nothing where the channel does not say. `usual_room` is the room
+/// for each sender, and `queue_words()` that for all senders together.
+template <channel C>
+[[nodiscard]] std::optional<room_of_queue> room_of_queues([[maybe_unused]] C const& on) noexcept {
+  if constexpr (requires { C::usual_room; }) {
+    return room_of_queue{C::usual_room, true};
+  } else if constexpr (requires { on.queue_words(); }) {
+    return room_of_queue{on.queue_words(), false};
+  } else {
+    return std::nullopt;
+  }
+}
+
+/// The words that a map may have under way to one client's queue of answers: those of all ranks, and those of
+/// one of them. A client waits for one operation at a time, so each other client has one update under way.
+struct words_of_answers {
+  std::size_t of_all = 0;
+  std::size_t of_one = 0;
+
+  template <transportable Key, transportable Value>
+  [[nodiscard]] static constexpr words_of_answers of(map_model::map_kind kind,
+                                                     placed_servers const& servers) noexcept {
+    std::size_t const clients = servers.clients().size();
+    std::size_t const others = clients == 0 ? 0 : clients - 1;
+    std::size_t const answer = 1 + message_words<Value>;
+    std::size_t const invalidation = 1 + message_words<Key>;
+    switch (kind) {
+      case map_model::map_kind::part_simple:
+        return {answer, answer};
+      case map_model::map_kind::part_caching: {  // a server holds updates whose invalidations have no room
+        std::size_t const acknowledgments = servers.are_colocated() ? others : 0;
+        return {std::max(answer + servers.number() * invalidation, acknowledgments), answer + invalidation};
+      }
+      case map_model::map_kind::rep_local:
+      case map_model::map_kind::rep_2pc:
+        return {others, 1};
+      default:
+        return {1, 1};
+    }
+  }
+};
+
+/// The updates that a server of part_caching may have under way at a time. Any number, where the channel says
+/// nothing.
+///
+/// Their invalidations have room in each client's queue of answers, beside an answer. At a colocated server
+/// their acknowledgments, a word from each client, have room in the queue `from_handlers`.
+/// Requires what require_room_for_answers requires.
+template <transportable Key, transportable Value, channel C>
+[[nodiscard]] std::size_t updates_under_way(C const& on, placed_servers const& servers) noexcept {
+  auto const room = room_of_queues(on);
+  if (!room) return ~std::size_t{0};
+  std::size_t const invalidations = (room->words - 1 - message_words<Value>) / (1 + message_words<Key>);
+  if (room->is_of_each_sender) return std::min(invalidations, room->words);
+  std::size_t const updates = invalidations / servers.number();
+  if (!servers.are_colocated()) return updates;
+  return std::min(updates, room->words / std::max<std::size_t>(servers.clients().size() - 1, 1));
+}
+
+/// Refuses a map whose clients' queues of answers have no room for all that may be under way to them: ranks
+/// would wait for each other's full queues, and the program would hang.
+template <channel C>
+void require_room_for_answers(C const& on, words_of_answers need, std::string_view map) {
+  auto const room = room_of_queues(on);
+  if (!room) return;
+  std::size_t const words = room->is_of_each_sender ? need.of_one : need.of_all;
+  if (words > room->words)
+    throw error(
+        errc::invalid_argument, on.rank(), map,
+        text_of({"up to ", words, " words may be under way to a client's queue of answers, which has ",
+                 "room for ", room->words, "; take fewer ranks, or shorter keys and values"}));
+}
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
@@ -211,4 +367,23 @@ class map_member {
 };
 
 }  // namespace detail
+
+/// The type of make_map's policies whose ranks share keys by messages. A header in maps/ has an algorithm,
+/// and the policy of the same name: `maps::part_caching` is a class on a channel, and `part_caching` its
+/// policy.
+template <template <transportable, transportable, channel, class> class Algorithm>
+struct map_of_messages {
+  using options = map_on_options;  ///< the servers, and the costs of computations in virtual time
+  template <class Key>
+  using hash = key_hash<Key>;
+  template <class Key>
+  using equal = key_equal<Key>;
+  static constexpr auto shared_by = map_shared_by::messages;
+  /// The algorithm for a type of keys and values, on a channel.
+  template <class Key, class Value, class Channel, class Traits>
+  using on = Algorithm<Key, Value, Channel, Traits>;
+
+  friend constexpr bool operator==(map_of_messages, map_of_messages) = default;
+};
+
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/detail/messages/bounded_memory.hpp>
-#include <pgas/detail/messages/credit_policy.hpp>
+#include <pgas/detail/messages/credits.hpp>
 #include <pgas/detail/messages/peer.hpp>
 #include <pgas/detail/messages/records.hpp>
 #include <pgas/vocabulary/message_options.hpp>

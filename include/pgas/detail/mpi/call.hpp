@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 

@@ -6,8 +6,8 @@
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/service.hpp>
-#include <pgas/detail/mpi/letter_box.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/mpi/letters.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <pgas/detail/job/core_limit.hpp>
 #include <pgas/detail/job/job.hpp>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/mpi/call.hpp>
 #include <string>
 #include <vector>

@@ -3,20 +3,147 @@
 
 #include <mpi.h>
 #include <unistd.h>
-
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/mpi/call.hpp>
-#include <pgas/detail/mpi/launcher.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
+#include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/uncaught.hpp>
+#include <pgas/detail/text/text.hpp>
+#include <pgas/vocabulary/error.hpp>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+
+/// The file of a command: the name itself if it has a slash, else the first of that name in PATH, else
+/// nothing.
+[[nodiscard]] inline std::string file_of(std::string const& command) {
+  auto const runs = [](std::string const& file) { return ::access(file.c_str(), X_OK) == 0; };
+  if (command.find('/') != std::string::npos) return runs(command) ? command : "";
+  char const* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    folder.append("/").append(command);
+    if (runs(folder)) return folder;
+  }
+  return "";
+}
+
+/// An MPI and its launchers, in the order in which they are tried. Debian installs each MPI's commands under
+/// its own name, beside those without one. `pgas-run`, which is no program on MPI, reads it too.
+struct implementation {
+  std::string_view name;
+  std::array<char const*, 3> launchers;
+
+  /// The file of a launcher: the one that PGAS_MPIRUN names, else the first that is there. `why` begins the
+  /// message of the error if there is none: "run: 4 ranks need".
+  [[nodiscard]] std::string launcher(std::string_view why) const {
+    auto const given = setting::variable("PGAS_MPIRUN");
+    std::string file;
+    std::string names;
+    if (given.given()) {
+      names = given.text();
+      file = file_of(names);
+    } else {
+      for (char const* const each : launchers) {
+        names.append(names.empty() ? "" : ", ").append(each);
+        if (file.empty()) file = file_of(each);
+      }
+    }
+    if (file.empty()) {
+      throw error(errc::unsupported, -1,
+                  text_of({why, " a launcher of ", name, ", and there is none of these: ", names,
+                           "; install it, or name it in PGAS_MPIRUN"}));
+    }
+    return file;
+  }
+};
+inline constexpr implementation mpich{"MPICH", {"mpirun.mpich", "mpiexec.hydra", "mpirun"}};
+inline constexpr implementation open_mpi{"Open MPI", {"mpirun.openmpi", "orterun", "mpirun"}};
+
+/// This variable tells a process that a launcher was to start it as one of several.
+inline constexpr char const* begun = "PGAS_MPI_BEGUN";
+
+/// Replaces this process by a launcher, and says so on standard error in a line that begins with `who`.
+[[noreturn]] inline void become(std::vector<std::string> words, std::string_view who) {
+  std::string shown;
+  std::vector<char*> arguments;
+  for (auto& word : words) {
+    shown += " " + word;
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  ::setenv(begun, "1", 1);
+  std::fflush(nullptr);
+  std::fprintf(stderr, "%s: starts the ranks by%s\n", std::string(who).c_str(), shown.c_str());
+  ::execv(arguments[0], arguments.data());
+  throw error(
+      errc::unsupported, -1,
+      text_of({words[0], " cannot be started: ", std::strerror(errno), "; name another in PGAS_MPIRUN"}));
+}
+
+/// The MPI for which the program is compiled.
+#if defined(OPEN_MPI)
+inline constexpr implementation const& own_mpi = open_mpi;
+#else
+inline constexpr implementation const& own_mpi = mpich;
+#endif
+
+/// Returns whether a launcher of MPI has started this process: mpirun, mpiexec, srun and their like tell it
+/// by a variable of PMI or PMIx.
+[[nodiscard]] inline bool is_launched() noexcept {
+  for (char const* const variable : {"PMI_RANK", "PMI_ID", "PMI_FD", "PMI_PORT", "PMIX_RANK",
+                                     "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "ALPS_APP_PE"}) {
+    if (std::getenv(variable) != nullptr) return true;
+  }
+  return false;
+}
+
+/// The arguments of this process, the program first.
+[[nodiscard]] inline std::vector<std::string> own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  std::array<char, 4096> path{};
+  ::ssize_t const length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0 || words.empty()) {
+    throw error(errc::unsupported, -1,
+                "run: the program cannot find its own file and arguments in /proc; start it by mpirun");
+  }
+  words.front().assign(path.data(), static_cast<std::size_t>(length));
+  return words;
+}
+
+/// Replaces this process by a launcher that starts the program `ranks` times, and says so on standard error.
+///
+/// The program begins again on each rank, so all that it does before `run` happens again. PGAS_MPIRUN names
+/// another launcher.
+[[noreturn]] inline void start_by_launcher(rank_t ranks) {
+  if (std::getenv(begun) != nullptr) {
+    throw error(errc::unsupported, -1,
+                text_of({"run: the launcher is not the one of ", own_mpi.name,
+                         ", for which the program is compiled; ",
+                         "name that launcher in PGAS_MPIRUN, or start the program by it"}));
+  }
+  std::string const file = own_mpi.launcher(text_of({"run: ", ranks, " ranks need"}));
+  std::vector<std::string> words{file, "-n", std::to_string(ranks)};
+#if defined(OPEN_MPI)
+  if (ranks > available_cores()) words.emplace_back("--oversubscribe");
+#endif
+  for (auto& word : own_command()) words.push_back(std::move(word));
+  become(std::move(words), "pgas");
+}
 
 /// MPI in this process. The program may have initialized it, at any level of threads. Otherwise the first job
 /// does, and the end of the process finalizes it: MPI cannot be initialized twice.

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <pgas/detail/mpi/call.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>
 #include <string>

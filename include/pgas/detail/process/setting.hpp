@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <pgas/detail/text/in_quotes.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>

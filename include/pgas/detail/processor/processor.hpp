@@ -13,7 +13,7 @@
 #elif defined(__riscv)
 #include <pgas/detail/processor/riscv.hpp>
 #else
-#error "pgas knows no cache instructions of this processor; add a header with them to platform/processor/"
+#error "pgas knows no cache instructions of this processor; add a header with them to detail/processor/"
 #endif
 
 /// The cache maintenance of real processors, for memory that hardware does not keep coherent.

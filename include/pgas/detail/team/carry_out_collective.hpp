@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <pgas/concepts/rooted_control.hpp>
 #include <pgas/detail/control/collective_call.hpp>
-#include <pgas/detail/control/comparing_control.hpp>
-#include <pgas/detail/control/folded_kind.hpp>
 #include <pgas/detail/team/collectives_state.hpp>
 #include <pgas/detail/team/handshake.hpp>
 #include <pgas/detail/types/algorithms.hpp>

@@ -7,13 +7,10 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/exchange/board.hpp>
 #include <pgas/detail/exchange/links.hpp>
-#include <pgas/detail/exchange/message_buffers.hpp>
-#include <pgas/detail/exchange/node_media.hpp>
+#include <pgas/detail/exchange/media.hpp>
 #include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/patience.hpp>
-#include <pgas/detail/exchange/shelf.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/team/collective_queue.hpp>
 #include <pgas/detail/team/started_collective.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/detail/types/sole_owner.hpp>

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <pgas/detail/team/team_state.hpp>
-#include <pgas/detail/text/copy_text.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/sole_owner.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>

@@ -7,6 +7,7 @@
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <string_view>
+#include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -22,6 +23,40 @@ struct started_collective {
   std::exception_ptr error;
   bool is_done = false;
   shared_owner<started_collective> next;  ///< in the queue of its team
+};
+
+/// The started collectives of a team that have not ended, in the order of their calls. Each keeps the next
+/// one. A std::deque would cost every program the compilation of sixty functions.
+class collective_queue {
+ public:
+  collective_queue() = default;
+  collective_queue(collective_queue const&) = delete;
+  collective_queue& operator=(collective_queue const&) = delete;
+  /// Forgets one after the other: as a chain, each would be destroyed within the one before it.
+  ~collective_queue() {
+    while (!empty()) pop();
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return !first_; }
+  /// Returns whether there is one and no other.
+  [[nodiscard]] bool has_one() const noexcept { return first_ && !first_->next; }
+  [[nodiscard]] started_collective& front() const noexcept { return *first_; }
+
+  void push(shared_owner<started_collective> one) noexcept {
+    started_collective* const added = one.get();
+    (empty() ? first_ : last_->next) = std::move(one);
+    last_ = added;
+  }
+  /// Takes the first one out.
+  shared_owner<started_collective> pop() noexcept {
+    auto gone = std::move(first_);
+    first_ = std::move(gone->next);
+    return gone;
+  }
+
+ private:
+  shared_owner<started_collective> first_;
+  started_collective* last_ = nullptr;  ///< the last one, unless the queue is empty
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

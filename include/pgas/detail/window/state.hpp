@@ -9,11 +9,11 @@
 #include <pgas/detail/elements/element_lock.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/detail/job/held_locks.hpp>
-#include <pgas/detail/mail/mailed_control.hpp>
+#include <pgas/detail/mail/mail_office.hpp>
 #include <pgas/detail/numbers/number_of_pair.hpp>
 #include <pgas/detail/team/open_accesses.hpp>
 #include <pgas/detail/team/team_state.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/local_shared_ptr.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/detail/window/window_boundary.hpp>

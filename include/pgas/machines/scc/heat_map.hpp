@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <pgas/detail/text/in_quotes.hpp>
 #include <pgas/detail/text/svg_canvas.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/machines/scc/mesh.hpp>
 #include <pgas/vocabulary/error.hpp>
 

@@ -3,17 +3,84 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <pgas/concepts/order_scope.hpp>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/stack_watch.hpp>
 #include <pgas/detail/types/with_options.hpp>
-#include <pgas/machines/scc/check_rules.hpp>
 #include <pgas/machines/scc/timing.hpp>
 #include <pgas/machines/schedule.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::scc {
+
+/// A rank's use of a control word, which may order it after other ranks.
+struct word_use {
+  std::string_view control;  ///< its label
+  bool is_cell;              ///< true for a cell, false for a slot
+  std::size_t number;        ///< among the slots, or among the cells
+  order_scope scope;         ///< of the rank
+};
+
+/// The rules of the oracle, and the orders that the interface promises. Tests switch one off to show that it
+/// is needed.
+struct check_rules {
+  bool earliest = true;     ///< a wait takes the earliest value that ends it, not the one that it reads
+  bool holders = true;      ///< shared holders of a lock are in no order
+  bool passed_on = true;    ///< a shared holder passes on the order that its lock has taught it
+  bool elements = true;     ///< the lock of elements orders the operations on elements only
+  bool atomics = true;      ///< an atomic operation does not race with another
+  bool locations = true;    ///< an atomic store releases, and an atomic load of the element acquires
+  bool completion = true;   ///< a put or a get happens between its call and its flush
+  bool targets = true;      ///< the flush of one target completes nothing at another
+  bool publication = true;  ///< a fence, a wait or a sync publishes the stores to the own part
+  bool stages = true;       ///< stage reads what it hands out
+  bool buffers = true;      ///< a buffer of a put or a get belongs to it until flush_local
+
+  // Orders of the interface
+  bool flush = true;            ///< the flush of a target completes puts and gets
+  bool flush_all = true;        ///< a flush of all targets, as at the end of an epoch, does so
+  bool flush_local = true;      ///< flush_local of a target completes gets, and gives sources back
+  bool flush_local_all = true;  ///< flush_local of all targets does so
+  bool requests = true;         ///< a put by request gives its source back at return
+  bool roots = true;            ///< a collective with a root orders in one direction
+  bool messages = true;         ///< a message orders its receiver after its sender
+  bool (*words)(word_use const&) = nullptr;  ///< true for words that order the ranks; null: all words do
+};
+
+/// The way in which a page table entry makes a core access a page.
+///
+/// | type    | L1                    | L2 | write-combining buffer |
+/// |---------|-----------------------|----|------------------------|
+/// | dcm     | write-back            | write-back | no |
+/// | ncm     | no                    | no | no |
+/// | ncm_wcb | no                    | no | yes |
+/// | mpbt_wb | write-back, tagged    | no | yes, for stores that miss |
+/// | mpbt_wt | write-through, tagged | no | yes |
+/// Source: Christgau 2017, section 2.2.4.
+enum class page_type : std::uint8_t { dcm, ncm, ncm_wcb, mpbt_wb, mpbt_wt };
+
+/// The counts of one core's operations.
+struct counters {
+  std::uint64_t loads = 0, stores = 0;                  ///< calls, each for a piece of a line
+  std::uint64_t l1_hits = 0, l2_hits = 0;               ///< of loads and stores
+  std::uint64_t fills = 0, reads = 0, writes = 0;       ///< lines fetched; uncached reads and writes
+  std::uint64_t write_backs = 0;                        ///< modified lines written to memory
+  std::uint64_t pushes = 0;                             ///< of the write-combining buffer
+  std::uint64_t tagged_drops = 0;                       ///< CL1INVMB
+  std::uint64_t l1_flushes = 0, l2_flushes = 0;         ///< WBINVD and INVD; calls of the kernel's routine
+  std::uint64_t l2_lines_flushed = 0;                   ///< by those calls
+  std::uint64_t remaps = 0;                             ///< of look-up table entries
+  std::uint64_t word_accesses = 0, register_spins = 0;  ///< of control words; reads of a taken register
+  std::uint64_t interrupts = 0;                         ///< raised
+  std::uint64_t charged = 0;                            ///< cycles of computation, by charge()
+  std::uint64_t evictions = 0, spurious_fills = 0;      ///< done by the adversary
+
+  friend bool operator==(counters const&, counters const&) = default;
+};
 
 using emulation::decisions;
 using emulation::dice;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/stack_watch.hpp>
 #include <pgas/detail/types/durations.hpp>
@@ -12,6 +13,66 @@
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS::simulated {
+
+/// The operations of one rank to ranks at one distance.
+struct operations {
+  std::uint64_t puts = 0, gets = 0;     ///< transfers of payload
+  std::uint64_t stores = 0, loads = 0;  ///< of control words
+  std::uint64_t atomics = 0;            ///< read-modify-writes, of words and elements
+  std::uint64_t bytes = 0;              ///< of payload and words
+
+  /// All operations.
+  [[nodiscard]] constexpr std::uint64_t all() const noexcept {
+    return puts + gets + stores + loads + atomics;
+  }
+  /// Adds each count of `o`.
+  constexpr operations& operator+=(operations const& o) noexcept {
+    puts += o.puts, gets += o.gets, stores += o.stores, loads += o.loads, atomics += o.atomics;
+    bytes += o.bytes;
+    return *this;
+  }
+  friend bool operator==(operations const&, operations const&) = default;
+};
+
+/// The memory of one rank that the backend has allotted, in bytes.
+struct held {
+  std::uint64_t payload = 0;  ///< parts of segments
+  std::uint64_t control = 0;  ///< control words, eight bytes each
+  friend bool operator==(held const&, held const&) = default;
+};
+
+/// The counts of one rank.
+struct counters {
+  std::array<operations, distances> to{};  ///< by distance
+  std::uint64_t received = 0;              ///< messages of other ranks to this rank's memory
+  std::uint64_t charged = 0;               ///< cycles of computation, by charge()
+  held now{};                              ///< memory that the rank has
+  held most{};                             ///< the most that it had
+
+  /// The operations to ranks at this distance.
+  [[nodiscard]] operations& at(distance d) noexcept { return to[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] operations const& at(distance d) const noexcept { return to[static_cast<std::size_t>(d)]; }
+  /// The operations to other ranks.
+  [[nodiscard]] operations remote() const noexcept {
+    operations all = at(distance::node);
+    return (all += at(distance::group)) += at(distance::far);
+  }
+  friend bool operator==(counters const&, counters const&) = default;
+};
+
+/// The counts of a whole run.
+struct totals {
+  std::uint64_t ranks = 0;                 ///< the number of ranks
+  double microseconds = 0;                 ///< the virtual time of the last rank's end
+  std::array<operations, distances> to{};  ///< by distance, of all ranks
+  std::uint64_t busiest = 0;               ///< the most messages that one rank's memory received
+  std::uint64_t events = 0;                ///< steps of the simulation
+  std::uint64_t switches = 0;              ///< of fibers
+  held most{};                             ///< the largest of each kind that one rank had
+  std::uint64_t stack = 0;                 ///< the bytes of a stack that were touched, on average
+
+  friend bool operator==(totals const&, totals const&) = default;
+};
 
 /// The options of a run, which a program or the environment chooses before a launch.
 struct options {

@@ -1,22 +1,93 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <pgas/concepts/control.hpp>
 #include <pgas/concepts/order_scope.hpp>
 #include <pgas/detail/backends/checked/completions.hpp>
-#include <pgas/detail/backends/checked/delays.hpp>
-#include <pgas/detail/backends/checked/every_rule.hpp>
-#include <pgas/detail/backends/checked/places.hpp>
+#include <pgas/detail/backends/checked/memory.hpp>
+#include <pgas/detail/backends/checked/record.hpp>
 #include <pgas/detail/backends/checked/shadow.hpp>
-#include <pgas/detail/backends/checked/word_history.hpp>
 #include <pgas/detail/checking/compared_calls.hpp>
+#include <pgas/detail/checking/known_places.hpp>
 #include <pgas/detail/checking/line_of_calls.hpp>
 #include <pgas/detail/checking/open_buffers.hpp>
 #include <pgas/detail/job/job.hpp>
+#include <pgas/machines/schedule.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+
+/// The places of a rank's operations, numbered in the memory that all ranks share.
+using places = known_places<memory>;
+
+/// Random pauses of one rank at its accesses and control words, so that ranks meet in other orders.
+///
+/// A seed chooses the pauses of each rank: the same seed pauses at the same calls. The machine still
+/// schedules the ranks, so the same seed makes the same order likely, and not sure. Seed 0 makes no pause.
+/// Source: pauses at synchronizations by chance, ConTest (Edelstein and others 2002).
+class delays {
+ public:
+  delays(std::uint64_t seed, rank_t rank) noexcept
+      : dice_(seed * 64 + static_cast<std::uint64_t>(rank)), is_on_(seed != 0) {}
+
+  void pause() noexcept {
+    if (is_on_) [[unlikely]]
+      pause_by_chance();
+  }
+
+ private:
+  [[gnu::noinline]] void pause_by_chance() noexcept {
+    if (!dice_.one_in(8)) return;
+    if (dice_.one_in(2)) return std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(1 + dice_.below(200)));
+  }
+
+  emulation::dice dice_;
+  bool is_on_;
+};
+
+/// The rules of the checker beside "control words order the ranks", all of them on.
+///
+/// A test takes a type of its own in place of this one, and switches rules off to show that each is needed.
+/// The values are constants here, so a program has no test of a rule at run time.
+struct every_rule {
+  static constexpr bool earliest() noexcept { return true; }    ///< a wait takes the earliest ending value
+  static constexpr bool holders() noexcept { return true; }     ///< shared holders are in no order
+  static constexpr bool elements() noexcept { return true; }    ///< the lock of elements orders elements only
+  static constexpr bool atomics() noexcept { return true; }     ///< atomic operations race not with another
+  static constexpr bool locations() noexcept { return true; }   ///< an atomic store releases, a load acquires
+  static constexpr bool messages() noexcept { return true; }    ///< a message carries its sender's knowledge
+  static constexpr bool roots() noexcept { return true; }       ///< a collective with a root orders one way
+  static constexpr bool completion() noexcept { return true; }  ///< a transfer lasts until its flush
+  static constexpr bool targets() noexcept { return true; }     ///< a flush is of one target
+  static constexpr bool flush() noexcept { return true; }       ///< a flush completes puts and gets
+  static constexpr bool flush_local() noexcept { return true; }  ///< flush_local completes gets
+  static constexpr bool puts_last() noexcept { return true; }    ///< flush_local completes no put
+  static constexpr bool publication() noexcept { return true; }  ///< a boundary publishes own stores
+  static constexpr bool stages() noexcept { return true; }       ///< stage reads the elements it hands out
+  static constexpr bool calls() noexcept { return true; }        ///< ranks call the same collectives
+  static constexpr bool buffers() noexcept { return true; }      ///< a transfer owns its buffer
+
+  /// The words of a control that order the ranks: all of them.
+  class control_rule {
+   public:
+    constexpr control_rule(std::string_view, control_words) noexcept {}
+    /// The rule of one word, a slot or a cell with this number.
+    class word_rule {
+     public:
+      static constexpr bool orders() noexcept { return true; }
+    };
+    [[nodiscard]] static constexpr word_rule of_slot(std::size_t) noexcept { return {}; }
+    [[nodiscard]] static constexpr word_rule of_cell(std::size_t) noexcept { return {}; }
+  };
+};
 
 /// The element that an access begins at, as a report names it.
 struct accessed_part {

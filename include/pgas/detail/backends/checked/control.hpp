@@ -1,17 +1,100 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <pgas/concepts/control.hpp>
+#include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/order_scope.hpp>
+#include <pgas/concepts/rooted_control.hpp>
 #include <pgas/detail/backends/checked/checker.hpp>
-#include <pgas/detail/backends/checked/rooted_order.hpp>
 #include <pgas/detail/checking/compared_calls.hpp>
-#include <pgas/detail/control/comparing_control.hpp>
+#include <pgas/detail/control/collective_call.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
+namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+
+/// See rooted_control. The root leaves its knowledge beside that of messages, for each rank of the team. A
+/// rank may find there what a later call of the root has left: then it learns too much, and a race may be
+/// missed.
+template <class Rules>
+class [[nodiscard]] rooted_order {
+ public:
+  /// `in_job` has the numbers of the team's ranks; `self` and `root` are numbers in the team.
+  rooted_order(checker<Rules>& c, std::span<rank_t const> in_job, rank_t self, collective_order order,
+               rank_t root)
+      : checker_(&c), in_job_(in_job), self_(self), order_(order), root_(root) {
+    if (!Rules::roots()) return;
+    if (order_ == collective_order::from_root && self_ == root_) {
+      for (rank_t r = 0; r < static_cast<rank_t>(in_job_.size()); ++r)
+        if (r != root_) checker_->release(clock(root_, r));
+    }
+    before_ = checker_->begin_collective();
+  }
+  rooted_order(rooted_order const&) = delete;
+  rooted_order& operator=(rooted_order const&) = delete;
+  ~rooted_order() {
+    bool const learns_all =
+        order_ == collective_order::all || (order_ == collective_order::to_root && self_ == root_);
+    if (!Rules::roots() || learns_all) return;
+    checker_->end_collective(before_);
+    // A job that has failed throws at its locks, and nothing is judged any more.
+    if (order_ == collective_order::from_root && self_ != root_) checker_->try_acquire(clock(root_, self_));
+  }
+
+ private:
+  [[nodiscard]] memory::locked_clock clock(rank_t from, rank_t to) const {
+    auto const of = [&](rank_t r) { return in_job_[static_cast<std::size_t>(r)]; };
+    return checker_->shared().clock_of_mail(of(from), of(to));
+  }
+
+  checker<Rules>* checker_;
+  std::span<rank_t const> in_job_;
+  rank_t self_;
+  collective_order order_;
+  rank_t root_;
+  vector_clock before_{};  ///< what the program may rely on
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// A mailbox of another backend. A message also carries what its sender knows.
+template <mailbox Inner, class Rules = checking::every_rule>
+class checked_mailbox : public Inner {
+ public:
+  checked_mailbox(Inner inner, std::shared_ptr<checking::checker<Rules>> c, std::vector<rank_t> in_job,
+                  rank_t self)
+      : Inner(std::move(inner)), checker_(std::move(c)), in_job_(std::move(in_job)), self_(self) {}
+
+  [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
+    if (Rules::messages()) checker_->release(clock(self_, to));
+    return Inner::try_send(to, message);
+  }
+  template <class Handler>
+  std::size_t poll(Handler&& handler) {
+    return Inner::poll([&](rank_t from, bytes_in message) {
+      if (Rules::messages()) checker_->acquire(clock(from, self_));
+      handler(from, message);
+    });
+  }
+  // Words go as other messages do, so that they carry what their sender knows.
+  bool try_send_word(rank_t, word) = delete;
+  bool try_send_close_word(rank_t, word) = delete;
+
+ private:
+  [[nodiscard]] checking::memory::locked_clock clock(rank_t from, rank_t to) const {
+    auto const in_job = [&](rank_t r) { return in_job_[static_cast<std::size_t>(r)]; };
+    return checker_->shared().clock_of_mail(in_job(from), in_job(to));
+  }
+
+  std::shared_ptr<checking::checker<Rules>> checker_;
+  std::vector<rank_t> in_job_;
+  rank_t self_;
+};
 
 /// Control words of another backend. Each access also tells the checker which order it makes.
 ///

@@ -1,21 +1,149 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sched.h>
 #include <sys/mman.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <pgas/detail/backends/checked/clock.hpp>
-#include <pgas/detail/backends/checked/spin_lock.hpp>
+#include <pgas/detail/backends/checked/record.hpp>
 #include <pgas/detail/checking/error_log.hpp>
 #include <pgas/detail/checking/known_places.hpp>
+#include <pgas/detail/job/job.hpp>
+#include <pgas/detail/processor/processor.hpp>
 #include <pgas/vocabulary/error.hpp>
+#include <pgas/vocabulary/expects.hpp>
 #include <string>
+#include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define PGAS_TELLS_ORDER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PGAS_TELLS_ORDER 1
+#endif
+#endif
+
+#if defined(PGAS_TELLS_ORDER)
+extern "C" {
+// The thread sanitizer's own names, which have no header.
+void AnnotateIgnoreSyncBegin(char const* file, int line);    // NOLINT
+void AnnotateIgnoreSyncEnd(char const* file, int line);      // NOLINT
+void AnnotateIgnoreReadsBegin(char const* file, int line);   // NOLINT
+void AnnotateIgnoreReadsEnd(char const* file, int line);     // NOLINT
+void AnnotateIgnoreWritesBegin(char const* file, int line);  // NOLINT
+void AnnotateIgnoreWritesEnd(char const* file, int line);    // NOLINT
+void __tsan_acquire(void* address);                          // NOLINT
+void __tsan_release(void* address);                          // NOLINT
+}
+#endif
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Whether the thread sanitizer watches this program.
+#if defined(PGAS_TELLS_ORDER)
+inline constexpr bool has_thread_sanitizer = true;
+#else
+inline constexpr bool has_thread_sanitizer = false;
+#endif
+
+/// Hides synchronization from the thread sanitizer while it lives; `all` hides loads and stores, too.
+///
+/// The sanitizer takes each acquire for an order that the program may rely on. A control word tells more: a
+/// rank that is slow to look finds a newer value than its protocol promises. A checker knows the promise, and
+/// tells the sanitizer that instead, by `tell_release` and `tell_acquire`. Does nothing without the
+/// sanitizer.
+class hidden_from_sanitizer {
+ public:
+  enum class what { synchronization, all };
+
+  explicit hidden_from_sanitizer([[maybe_unused]] what hidden = what::all) noexcept {
+#if defined(PGAS_TELLS_ORDER)
+    hides_all_ = hidden == what::all;
+    ++depth();
+    ::AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+    if (!hides_all_) return;
+    ::AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    ::AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+  }
+  hidden_from_sanitizer(hidden_from_sanitizer const&) = delete;
+  hidden_from_sanitizer& operator=(hidden_from_sanitizer const&) = delete;
+  ~hidden_from_sanitizer() {  // NOLINT(modernize-use-equals-default): a guard must not look unused
+#if defined(PGAS_TELLS_ORDER)
+    if (hides_all_) {
+      ::AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+      ::AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    }
+    ::AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+    --depth();
+#endif
+  }
+
+  /// The accesses of this thread so far come before those of a thread after its later acquire of this
+  /// address.
+  static void tell_release([[maybe_unused]] void const* at) noexcept {
+#if defined(PGAS_TELLS_ORDER)
+    seen([at] { ::__tsan_release(const_cast<void*>(at)); });  // NOLINT: only the address counts
+#endif
+  }
+  static void tell_acquire([[maybe_unused]] void const* at) noexcept {
+#if defined(PGAS_TELLS_ORDER)
+    seen([at] { ::__tsan_acquire(const_cast<void*>(at)); });  // NOLINT: as above
+#endif
+  }
+
+ private:
+#if defined(PGAS_TELLS_ORDER)
+  /// The guards of this thread.
+  static int& depth() noexcept {
+    static thread_local int now = 0;
+    return now;
+  }
+  template <class Tell>
+  static void seen(Tell const& tell) noexcept {
+    for (int i = 0; i < depth(); ++i) ::AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+    tell();
+    for (int i = 0; i < depth(); ++i) ::AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+  }
+  bool hides_all_ = false;
+#endif
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+
+#undef PGAS_TELLS_ORDER
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+
+/// Holds a lock in memory that all ranks share, hidden from the thread sanitizer. A rank may die while it
+/// holds a lock, so a rank that waits for long looks whether the job has failed, and then throws.
+///
+/// States: 0 free, 1 held. A rank that finds 0 changes it to 1, and stores 0 at the end. Source: the
+/// test-and-test-and-set lock of Rudolph and Segall 1984.
+class spin_lock {
+ public:
+  spin_lock(std::uint32_t& word, job const& of) : word_(word) {
+    // acquire: pairs with the release in the destructor of the last holder.
+    while (word_.exchange(1, std::memory_order_acquire) != 0) wait(of);
+  }
+  spin_lock(spin_lock const&) = delete;
+  spin_lock& operator=(spin_lock const&) = delete;
+  ~spin_lock() { word_.store(0, std::memory_order_release); }  // pairs with the acquire above
+
+ private:
+  [[gnu::noinline]] void wait(job const& of) const {
+    for (unsigned looks = 1; word_.load(std::memory_order_relaxed) != 0; ++looks) {
+      if (looks % 64 == 0) ::sched_yield();
+      if (looks % 65536 == 0) of.check("check");
+    }
+  }
+
+  hidden_from_sanitizer hidden_;
+  std::atomic_ref<std::uint32_t> word_;
+};
 
 /// The memory in which the ranks of a checked job keep what they know of each other's accesses.
 ///

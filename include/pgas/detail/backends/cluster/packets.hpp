@@ -10,11 +10,11 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <pgas/detail/backends/cluster/peer.hpp>
+#include <pgas/detail/backends/cluster/packet.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/detail/mpi/member.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 #include <string_view>
 #include <unordered_map>

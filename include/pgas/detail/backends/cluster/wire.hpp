@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <pgas/detail/backends/cluster/homes.hpp>
+#include <pgas/detail/backends/cluster/near_ranks.hpp>
 #include <pgas/detail/backends/cluster/packets.hpp>
 #include <pgas/detail/backends/cluster/server.hpp>
-#include <pgas/detail/mpi/letter_box.hpp>
+#include <pgas/detail/mpi/letters.hpp>
 #include <span>
 #include <string_view>
 #include <utility>

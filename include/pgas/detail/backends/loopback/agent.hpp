@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <pgas/detail/backends/loopback/server.hpp>
@@ -331,6 +332,65 @@ class agent {
 
   std::mutex asking_;                                                  ///< guards the table below, briefly
   std::unordered_map<std::uint64_t, std::shared_ptr<reply>> awaited_;  ///< by ticket
+};
+
+/// The agents of a job, running. The destructor ends the thread of each before it frees any.
+class agents {
+ public:
+  explicit agents(job const& all) {
+    try {
+      for (rank_t rank = 0; rank < all.size(); ++rank) {
+        all_.push_back(std::make_shared<agent>(all.as(rank), all_));
+      }
+      for (auto const& a : all_) a->start();
+    } catch (std::exception const& e) {
+      stop();
+      throw error(errc::no_space, job::supervisor,
+                  "run: loopback needs a thread for each rank and one for its agent; " +
+                      std::to_string(all.size()) + " agents cannot be started: " + e.what());
+    }
+  }
+  agents(agents const&) = delete;
+  agents& operator=(agents const&) = delete;
+  ~agents() { stop(); }
+
+  [[nodiscard]] std::shared_ptr<agent> const& share(rank_t rank) const noexcept {
+    return all_[static_cast<std::size_t>(rank)];
+  }
+
+ private:
+  void stop() noexcept {
+    for (auto const& a : all_) a->end();
+  }
+
+  agent::agents_of_job all_;
+};
+
+/// One rank's hold on memory that it has attached. The destructor gives the hold up and never blocks.
+class held_memory {
+ public:
+  template <class Memory>
+  held_memory(std::shared_ptr<agent> a, memory_id id, std::shared_ptr<Memory> memory)
+      : agent_(std::move(a)), id_(id) {
+    agent_->memory().attach(id, std::move(memory));
+  }
+  held_memory(held_memory&& other) noexcept = default;
+  held_memory& operator=(held_memory&& other) noexcept {
+    std::swap(agent_, other.agent_);
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~held_memory() {
+    if (agent_) agent_->release(id_);
+  }
+
+  [[nodiscard]] memory_id id() const noexcept { return id_; }
+  [[nodiscard]] agent& owner() const noexcept { return *agent_; }
+  [[nodiscard]] std::shared_ptr<agent> const& shared_owner() const noexcept { return agent_; }
+
+ private:
+  std::shared_ptr<agent> agent_;
+  memory_id id_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback

@@ -9,8 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/backends/mpi/request.hpp>
-#include <pgas/detail/backends/mpi/row_types.hpp>
+#include <pgas/detail/backends/mpi/transfers.hpp>
 #include <pgas/detail/control/target_list.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/mpi/rma_window.hpp>

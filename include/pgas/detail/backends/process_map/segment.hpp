@@ -10,7 +10,7 @@
 #include <pgas/detail/job/asked_text.hpp>
 #include <pgas/detail/job/held_extent.hpp>
 #include <pgas/detail/job/ranks.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <utility>

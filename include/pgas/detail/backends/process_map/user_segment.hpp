@@ -7,7 +7,7 @@
 #include <optional>
 #include <pgas/detail/backends/process_map/process_memory.hpp>
 #include <pgas/detail/backends/process_map/segment.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/plain_list.hpp>

@@ -6,12 +6,9 @@
 #include <optional>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/scc/cache.hpp>
-#include <pgas/detail/machines/scc/line_heads.hpp>
 #include <pgas/detail/machines/scc/memory.hpp>
 #include <pgas/detail/machines/scc/places.hpp>
-#include <pgas/detail/machines/scc/publications.hpp>
 #include <pgas/detail/machines/scc/rank_orders.hpp>
-#include <pgas/detail/machines/scc/verdict.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <utility>
 #include <vector>

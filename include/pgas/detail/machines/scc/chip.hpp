@@ -12,15 +12,13 @@
 #include <pgas/detail/checking/line_of_calls.hpp>
 #include <pgas/detail/checking/open_buffers.hpp>
 #include <pgas/detail/machines/bootstrap.hpp>
-#include <pgas/detail/machines/registry.hpp>
-#include <pgas/detail/machines/scc/call_records.hpp>
 #include <pgas/detail/machines/scc/checker.hpp>
 #include <pgas/detail/machines/scc/clock.hpp>
 #include <pgas/detail/machines/scc/core.hpp>
-#include <pgas/detail/machines/scc/entered.hpp>
 #include <pgas/detail/machines/scc/interrupt_pin.hpp>
 #include <pgas/detail/machines/scc/report.hpp>
 #include <pgas/detail/machines/scc/rooted_order.hpp>
+#include <pgas/detail/machines/scc/turns.hpp>
 #include <string>
 #include <vector>
 

@@ -4,9 +4,8 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <pgas/detail/control/check_word.hpp>
-#include <pgas/detail/control/comparing_control.hpp>
-#include <pgas/detail/control/updated_cell.hpp>
+#include <pgas/detail/control/cells.hpp>
+#include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/machines/scc/chip.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

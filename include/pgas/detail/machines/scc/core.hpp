@@ -7,12 +7,11 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/scc/cache.hpp>
 #include <pgas/detail/machines/scc/clock.hpp>
-#include <pgas/detail/machines/scc/combining_buffer.hpp>
 #include <pgas/detail/machines/scc/interrupt_pin.hpp>
 #include <pgas/detail/machines/scc/lookup_table.hpp>
 #include <pgas/detail/machines/scc/mischief.hpp>
 #include <pgas/detail/machines/scc/turns.hpp>
-#include <pgas/machines/scc/counters.hpp>
+#include <pgas/machines/scc/options.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {

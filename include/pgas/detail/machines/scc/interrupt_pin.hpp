@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <pgas/detail/machines/scc/clock.hpp>
-#include <pgas/detail/machines/scc/entered.hpp>
+#include <pgas/detail/machines/scc/turns.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {

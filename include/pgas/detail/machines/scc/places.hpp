@@ -5,11 +5,123 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <pgas/concepts/access_kind.hpp>
+#include <pgas/detail/machines/scc/cache.hpp>
+#include <pgas/detail/machines/scc/memory.hpp>
 #include <pgas/vocabulary/expects.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <unordered_map>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+/// An access as the oracle remembers it.
+struct checked_access {
+  rank_t rank = 0;
+  std::uint32_t where = 0;  ///< in the oracle's places
+  access_kind kind = access_kind::own;
+  bool is_read = false;
+};
+
+/// The faults that the oracle reports, see checker.
+enum class check_fault { none, stale, race, unflushed, false_sharing };
+
+/// The call that would have ordered the accesses of a race.
+enum class missing_order { order, flush, sync, exclusive_lock, atomicity };
+
+/// The oracle's answer to an access.
+struct check_verdict {
+  check_fault what = check_fault::none;
+  checked_access last;
+  std::size_t byte = 0;  ///< in the line: the first wrong byte
+  std::byte expected{};
+  missing_order lacks = missing_order::order;
+};
+
+/// The times at which one rank has published the stores to its own part, by its own clock.
+class publications {
+ public:
+  /// The rank has stored to its own part.
+  void stored() noexcept { is_due_ = true; }
+  /// The rank publishes its stores at time `now`. Returns whether there were any.
+  bool publish(std::uint32_t now) noexcept {
+    if (!is_due_) return false;
+    is_due_ = false;
+    times_[count_++ % kept] = now;
+    return true;
+  }
+  /// The time at which a store of time `when` was published; the largest number if it was not. A store that
+  /// is older than the times that are kept counts as published at once.
+  [[nodiscard]] std::uint32_t time_of(std::uint32_t when) const noexcept {
+    std::uint32_t found = ~std::uint32_t{0};
+    for (std::uint64_t i = count_; i-- > 0;) {
+      if (count_ - i > kept) return when;
+      if (times_[i % kept] < when) break;
+      found = times_[i % kept];
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t kept = 64;
+
+  std::array<std::uint32_t, kept> times_{};
+  std::uint64_t count_ = 0;
+  bool is_due_ = false;
+};
+
+/// A number for each line of the chip that was accessed, for the oracle: the line's first record. Lines are
+/// kept in chunks, since accesses to neighbours follow each other.
+class line_heads {
+ public:
+  /// The number of the line at an address, to change; 0 at first.
+  [[nodiscard]] std::uint32_t& of(system_address at) {
+    std::uint64_t const n = at / line_bytes;
+    if (!is_last(n)) {
+      auto& c = chunks_[n / chunk_lines];
+      if (!c) c = std::make_unique<chunk>();
+      last_number_ = n / chunk_lines;
+      last_ = c.get();
+    }
+    return (*last_)[n % chunk_lines];
+  }
+  /// The same to read, without memory for a line that has none.
+  [[nodiscard]] std::uint32_t known(system_address at) {
+    std::uint64_t const n = at / line_bytes;
+    if (!is_last(n)) {
+      auto const it = chunks_.find(n / chunk_lines);
+      if (it == chunks_.end()) return 0;
+      last_number_ = n / chunk_lines;
+      last_ = it->second.get();
+    }
+    return (*last_)[n % chunk_lines];
+  }
+  /// Calls use(number) for the lines of a range that have memory.
+  template <class Use>
+  void for_each(system_address first, std::uint64_t bytes, Use&& use) {
+    for (std::uint64_t n = first / line_bytes; n * line_bytes < first + bytes; ++n) {
+      auto const it = chunks_.find(n / chunk_lines);
+      if (it == chunks_.end()) {
+        n = (n / chunk_lines + 1) * chunk_lines - 1;
+        continue;
+      }
+      use((*it->second)[n % chunk_lines]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t chunk_lines = 2048;
+  using chunk = std::array<std::uint32_t, chunk_lines>;
+
+  [[nodiscard]] bool is_last(std::uint64_t number) const noexcept {
+    return number / chunk_lines == last_number_ && last_ != nullptr;
+  }
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<chunk>> chunks_;
+  std::uint64_t last_number_ = 0;
+  chunk* last_ = nullptr;
+};
 
 /// A place in the program: the return addresses of the innermost calls, null at the end.
 struct place {

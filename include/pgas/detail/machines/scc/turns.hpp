@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pgas/detail/machines/scc/checker.hpp>
 #include <pgas/detail/machines/scheduler.hpp>
 #include <pgas/machines/scc/options.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+
+/// Gives a core's acquires and releases a scope, or its transfers a kind, while it lives. Does nothing
+/// without an oracle.
+template <class What>
+class [[nodiscard]] entered {
+ public:
+  entered(checker* oracle, rank_t core, What what) noexcept : oracle_(oracle), core_(core), before_(what) {
+    if (oracle_ != nullptr) before_ = oracle_->enter(core, what);
+  }
+  entered(entered const&) = delete;
+  entered& operator=(entered const&) = delete;
+  ~entered() {
+    if (oracle_ != nullptr) oracle_->enter(core_, before_);
+  }
+
+ private:
+  checker* oracle_;
+  rank_t core_;
+  What before_;
+};
 
 using emulation::bit;
 using emulation::timeline;

@@ -5,8 +5,7 @@
 #include <concepts>
 #include <memory>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/control/check_word.hpp>
-#include <pgas/detail/control/updated_cell.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/machines/simulated/machine.hpp>
 #include <string>
 

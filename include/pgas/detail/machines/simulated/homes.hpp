@@ -12,7 +12,7 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/simulated/mapping.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>
 #include <utility>

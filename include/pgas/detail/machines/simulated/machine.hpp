@@ -5,8 +5,6 @@
 #include <atomic>
 #include <memory>
 #include <pgas/detail/machines/simulated/homes.hpp>
-#include <pgas/detail/machines/simulated/message.hpp>
-#include <pgas/detail/machines/simulated/pool.hpp>
 #include <pgas/detail/machines/simulated/rank_state.hpp>
 #include <pgas/detail/machines/simulated/wires.hpp>
 #include <vector>

@@ -6,13 +6,136 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <pgas/concepts/control.hpp>
+#include <pgas/detail/machines/simulated/event_queue.hpp>
 #include <pgas/detail/machines/simulated/homes.hpp>
-#include <pgas/detail/machines/simulated/transfers.hpp>
-#include <pgas/machines/simulated/counters.hpp>
+#include <pgas/machines/simulated/network.hpp>
+#include <pgas/machines/simulated/options.hpp>
+#include <pgas/vocabulary/expects.hpp>
+#include <pgas/vocabulary/rank.hpp>
 #include <utility>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+
+/// The transfers of one rank that a flush must wait for, by target. Memory: O(targets in flight).
+class transfers {
+ public:
+  static constexpr rank_t every = -1;
+
+  /// A transfer towards `target` has started.
+  void start(rank_t target, bool is_get) {
+    auto& t = to(target);
+    ++(is_get ? t.gets : t.puts);
+    ++in_flight_;
+  }
+  /// It has arrived; it will be complete at `done`.
+  void arrived(rank_t target, bool is_get, ticks done) {
+    auto& t = to(target);
+    --(is_get ? t.gets : t.puts);
+    --in_flight_;
+    finish(t, is_get, done);
+  }
+  /// A transfer that needs no message is complete at `done`.
+  void finished(rank_t target, bool is_get, ticks done) { finish(to(target), is_get, done); }
+
+  /// The number of transfers that have not arrived, of all targets.
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  /// The number of targets that it remembers.
+  [[nodiscard]] std::size_t targets() const noexcept { return targets_.size(); }
+  /// True if no transfer to the target is under way, or no get if only those count.
+  [[nodiscard]] bool has_arrived(rank_t target, bool gets_only) const noexcept {
+    return std::all_of(targets_.begin(), targets_.end(), [&](auto const& t) {
+      return (target != every && t.rank != target) || (t.gets == 0 && (gets_only || t.puts == 0));
+    });
+  }
+  /// The time at which they are complete.
+  [[nodiscard]] ticks complete_at(rank_t target, bool gets_only) const noexcept {
+    ticks last = 0;
+    for (auto const& t : targets_) {
+      if (target == every || t.rank == target)
+        last = std::max({last, t.gets_done, gets_only ? ticks{0} : t.puts_done});
+    }
+    return last;
+  }
+  /// Forgets targets whose transfers are complete at `now`.
+  void forget(ticks now) {
+    std::erase_if(targets_, [now](auto const& t) {
+      return t.puts == 0 && t.gets == 0 && t.puts_done <= now && t.gets_done <= now;
+    });
+  }
+
+ private:
+  struct towards {
+    rank_t rank;
+    std::uint32_t puts = 0, gets = 0;  ///< in flight
+    ticks puts_done = 0, gets_done = 0;
+  };
+
+  towards& to(rank_t rank) {
+    auto const found =
+        std::find_if(targets_.begin(), targets_.end(), [rank](auto const& t) { return t.rank == rank; });
+    return found != targets_.end() ? *found : targets_.emplace_back(towards{.rank = rank});
+  }
+  static void finish(towards& t, bool is_get, ticks done) noexcept {
+    ticks& last = is_get ? t.gets_done : t.puts_done;
+    last = std::max(last, done);
+  }
+
+  std::vector<towards> targets_;
+  std::size_t in_flight_ = 0;
+};
+
+using pgas::simulated::distance;
+
+/// A change of a word, a put or a get on its way.
+struct message {
+  enum class kind : std::uint8_t { store, add, flip, put, get };
+  kind what;
+  distance d;
+  rank_t origin, target;
+  word* at;    ///< null: a letter
+  word value;  ///< of a transfer: its bytes; of a letter: its number
+
+  /// Changes a word as a message of this kind does.
+  static void change(kind what, word& at, word value) noexcept {
+    switch (what) {
+      case kind::add:
+        at += value;
+        return;
+      case kind::flip:
+        at ^= value;
+        return;
+      default:
+        at = value;
+    }
+  }
+};
+
+/// Things under way, each with a number that no other one has meanwhile.
+template <class T>
+class pool {
+ public:
+  std::uint32_t put(T one) {
+    if (free_.empty()) {
+      all_.push_back(std::move(one));
+      return static_cast<std::uint32_t>(all_.size() - 1);
+    }
+    std::uint32_t const number = free_.back();
+    free_.pop_back();
+    all_[number] = std::move(one);
+    return number;
+  }
+  [[nodiscard]] T const& at(std::uint32_t number) const noexcept { return all_[number]; }
+  T take(std::uint32_t number) {
+    free_.push_back(number);
+    return std::move(all_[number]);
+  }
+
+ private:
+  std::vector<T> all_;
+  std::vector<std::uint32_t> free_;
+};
 
 /// The state of one rank in the machine, apart from its fiber: its operations under way, its memory and its
 /// services. A service is called when a letter has come; work is called at each change of the rank's words,

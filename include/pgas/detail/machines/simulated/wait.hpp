@@ -7,7 +7,7 @@
 #include <pgas/detail/job/held_locks.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/machines/simulated/event_queue.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <pgas/detail/machines/tile/machine.hpp>
-#include <pgas/detail/text/text_of.hpp>
+#include <pgas/detail/text/text.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,8 +3,7 @@
 
 #include <concepts>
 #include <memory>
-#include <pgas/detail/control/check_word.hpp>
-#include <pgas/detail/control/updated_cell.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/machines/tile/machine.hpp>
 #include <string>
 #include <utility>

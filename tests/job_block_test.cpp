@@ -190,7 +190,7 @@ TEST_CASE("a plain list keeps its elements as it grows, and takes out the last o
   pgas::detail::plain_list<int> list(2);
   CHECK(list[0] == 0);
   CHECK(list[1] == 0);
-  for (int i = 1; i <= 100; ++i) list.add(i % 10);
+  for (int i = 1; i <= 100; ++i) list.push_back(i % 10);
   CHECK(list.size() == 102);
   CHECK(list[51] == 0);
   CHECK(list[52] == 1);
@@ -198,11 +198,11 @@ TEST_CASE("a plain list keeps its elements as it grows, and takes out the last o
   CHECK(list.size() == 101);
   CHECK(list[99] == 8);
   CHECK(list[100] == 0);
-  list.add(list[99]);
+  list.push_back(list[99]);
   CHECK(list[101] == 8);
   auto moved = std::move(list);
   list = std::move(moved);
   CHECK(list.size() == 102);
-  list.cut(0);
+  list.resize(0);
   CHECK(list.empty());
 }

@@ -485,7 +485,7 @@ TEST_CASE("lock: locks on several parts end in any order, and other epochs open 
 TEST_CASE("lock: a window stays for its locks, open, closed or moved from, and goes with the last of them") {
   everywhere([](auto& team) {
     rank_t const next = (team.rank() + 1) % team.size();
-    auto const uses = team.state().as_keeper().use_count();
+    auto const uses = team.state().use_count();
     auto const on = [&](rank_t target) {
       auto w = make_window<int>(team, 1);
       {
@@ -496,7 +496,7 @@ TEST_CASE("lock: a window stays for its locks, open, closed or moved from, and g
       return pgas::lock{w, target, shared};
     };
     auto const require_gone = [&] {
-      require_equal(team.state().as_keeper().use_count(), uses, "users of the team's state");
+      require_equal(team.state().use_count(), uses, "users of the team's state");
       team.barrier();
     };
     {
@@ -587,7 +587,7 @@ TEST_CASE("lock: the next lock on any window throws an error that a destructor k
       });
     }
     team.barrier();
-    auto const uses = team.state().as_keeper().use_count();
+    auto const uses = team.state().use_count();
     {
       auto const outlives = [&] {
         auto w = make_window<int>(team, 1);
@@ -598,7 +598,7 @@ TEST_CASE("lock: the next lock on any window throws an error that a destructor k
       require_thrown_once(second, self);
       require_equal(outlives->get(self, 0), 0, "an element of a window that has gone");
     }
-    require_equal(team.state().as_keeper().use_count(), uses, "users of the team's state");
+    require_equal(team.state().use_count(), uses, "users of the team's state");
     team.barrier();
   });
 }

@@ -5,10 +5,10 @@
 
 #include <bit>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/shape.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -34,8 +34,6 @@
 #include <pgas/sync/two_vectors.hpp>
 #include <pgas/vocabulary/rank_set.hpp>
 #include <string>
-
-#include "support/counts_its_end.hpp"
 
 namespace {
 
@@ -186,21 +184,4 @@ TEST_CASE("memory: a window stores in a byte for each rank whether it has locked
     auto const used = memory_of([&] { return pgas::detail::rank_set(ranks); });
     CHECK(used.kept == static_cast<std::size_t>(ranks));
   });
-}
-
-TEST_CASE("memory: a shared owner destroys its object if there is no memory for the number of owners") {
-  int destroyed = 0;
-  std::size_t const before = in_use;
-  auto* const made = new pgas_test::counts_its_end(destroyed);
-  refuses = true;
-  bool refused = false;
-  try {
-    pgas::detail::shared_owner<pgas_test::counts_its_end> const owner(made);
-  } catch (std::bad_alloc const&) {
-    refused = true;
-  }
-  refuses = false;
-  CHECK(refused);
-  CHECK(destroyed == 1);
-  CHECK(in_use == before);
 }

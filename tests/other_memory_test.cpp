@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <pgas/backends/process_map.hpp>
-#include <pgas/detail/types/keeper.hpp>
 #include <pgas/pgas.hpp>
 #include <set>
 #include <string_view>
@@ -52,10 +52,10 @@ class other_memory : public pgas::backends::process_map {
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t bytes = std::uint64_t{1} << 30U;
 
-  other_memory(process_map inner, pgas::detail::keeper memory)
+  other_memory(process_map inner, std::shared_ptr<void const> memory)
       : process_map(std::move(inner)), memory_(std::move(memory)) {}
 
-  static pgas::detail::keeper map() {
+  static std::shared_ptr<void const> map() {
     void* const at =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw pgas::error(pgas::errc::no_space, -1, "run", "the mapping was refused");
@@ -66,7 +66,7 @@ class other_memory : public pgas::backends::process_map {
     return static_cast<std::byte*>(const_cast<void*>(memory_.object()));
   }
 
-  pgas::detail::keeper memory_;
+  std::shared_ptr<void const> memory_;
 };
 static_assert(pgas::shared_segment<other_memory::segment_type> && pgas::mailbox_backend<other_memory>);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/epoch/epoch.hpp>
 #include <span>

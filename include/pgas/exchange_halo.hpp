@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/access.hpp>
 #include <pgas/array/halo_plan.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/exposure.hpp>
 #include <pgas/global_array.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/team/same_ranks.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/window/window_boundary.hpp>
 #include <pgas/epoch/epoch.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <pgas/concepts/order_scope.hpp>
@@ -9,7 +10,6 @@
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/run.hpp>
 #include <pgas/vocabulary/wait_policy.hpp>
 #include <span>
@@ -24,8 +24,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// before_launch(VALUE) is called before the ranks start, and after_launch(VALUE) after they have ended.
 template <class B>
 concept backend_with_option = backend<B> && requires(std::string const& value) {
-  { B::own_option::name } -> detail::convertible_to<std::string_view>;
-  { B::own_option::value } -> detail::convertible_to<std::string_view>;
+  { B::own_option::name } -> std::convertible_to<std::string_view>;
+  { B::own_option::value } -> std::convertible_to<std::string_view>;
   B::own_option::before_launch(value);
   B::own_option::after_launch(value);
 };
@@ -104,7 +104,7 @@ struct command_line {
         throw_error(errc::invalid_argument, -1, {escaped(argument), ": ", why});
       };
       if (!argument.starts_with("--pgas-")) {
-        parsed.rest.add(argument);
+        parsed.rest.push_back(argument);
         continue;
       }
       std::string_view name = argument.substr(7);
@@ -144,7 +144,7 @@ struct command_line {
       } else if (name == "ranks") {
         parsed.ranks = ranks_in(setting(argument_name, value));
       } else {
-        parsed.others.add({name, value});
+        parsed.others.push_back({name, value});
       }
     }
     return parsed;

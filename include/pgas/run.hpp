@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <concepts>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/detail/job/forked_process.hpp>
 #include <pgas/detail/job/limits.hpp>
@@ -15,11 +18,8 @@
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/uncaught.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
-#include <pgas/detail/types/functions.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team.hpp>
 #include <span>
 #include <string>
@@ -88,7 +88,7 @@ rank_t decide_ranks(rank_t asked) {
 
 /// Makes the team of all ranks by the bootstrap.
 template <class Backend, bootstrap Bootstrap>
-shared_owner<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
+std::shared_ptr<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   auto const words = team_state<Backend>::words(b.size());
   typename Backend::handle handle{};
   bytes_out const bytes = std::as_writable_bytes(std::span(&handle, 1));
@@ -102,8 +102,7 @@ shared_owner<team_state<Backend>> make_world(Backend& b, Bootstrap& boot) {
   auto control = b.attach_control(handle, words, "team");
   boot.fence();  // all ranks have attached, so the words may be used
   using state = team_state<Backend>;
-  return shared_owner<state>(
-      new state(b, std::move(control), shared_owner<deferred_error>(new deferred_error)));
+  return std::make_shared<state>(b, std::move(control), std::make_shared<deferred_error>());
 }
 
 /// Writes what ranks in this process have printed. Throws errc::bad_file if the system refuses it, so that a

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/detail/team/handshake.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/anything.hpp>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/epoch/epoch.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <pgas/window.hpp>
@@ -25,8 +24,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// std::array<bool, n>, std::vector<bool>, std::span<bool const>.
 template <class M>
 concept signal_mask = requires(M const& mask, std::size_t i) {
-  { std::size(mask) } -> detail::convertible_to<std::size_t>;
-  { mask[i] } -> detail::convertible_to<bool>;
+  { std::size(mask) } -> std::convertible_to<std::size_t>;
+  { mask[i] } -> std::convertible_to<bool>;
 };
 
 /// Puts whose arrival the origin announces to the target, without ending an epoch or waiting for other ranks.
@@ -263,7 +262,7 @@ class signals {
   }
 
   detail::local_shared_ptr<State> window_;
-  detail::sole_owner<parts> parts_;
+  std::unique_ptr<parts> parts_;
   /// A member of a template, so that a program without handlers does not compile a list of them.
   struct handler_of {
     signal_from from;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/detail/numbers/number_of_pair.hpp>
 #include <pgas/detail/team/handshake.hpp>
 #include <pgas/detail/team/team_state.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team/collective_operations.hpp>
 #include <pgas/team/collective_starter.hpp>
 #include <pgas/vocabulary/op.hpp>
@@ -55,8 +55,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   using protocols_type = Protocols;
 
   /// For run and split.
-  explicit team(detail::shared_owner<detail::team_state<Backend>> state) noexcept
-      : state_(std::move(state)) {}
+  explicit team(std::shared_ptr<detail::team_state<Backend>> state) noexcept : state_(std::move(state)) {}
 
   /// This rank's number in the team, 0 to size() - 1.
   [[nodiscard]] rank_t rank() const noexcept { return state_->backend.rank(); }
@@ -184,9 +183,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   void charge(std::uint64_t cycles) const { state_->backend.charge(cycles); }
 
   /// For windows and containers.
-  [[nodiscard]] detail::shared_owner<detail::team_state<Backend>> const& state() const noexcept {
-    return state_;
-  }
+  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
  private:
   std::optional<team> split_into(std::optional<int> color, int key) const {
@@ -201,7 +198,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     auto const all = all_values(mine, is_small(), "split");
     for (rank_t rank = 0; rank < size(); ++rank) {
       choice const& c = all[static_cast<std::size_t>(rank)];
-      if (c.is_in && mine.is_in && c.color == mine.color) chosen.add(in_order(c.key, rank));
+      if (c.is_in && mine.is_in && c.color == mine.color) chosen.push_back(in_order(c.key, rank));
     }
     std::sort(chosen.begin(), chosen.end());
     std::vector<rank_t> members;
@@ -226,9 +223,8 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     std::uint64_t const split_number = detail::number_of_pair(state_->number, state_->splits++);
     if (!sub) return std::nullopt;
     using state = detail::team_state<Backend>;
-    return team(
-        detail::shared_owner<state>(new state(std::move(*sub), std::move(*control), state_->deferred,
-                                              detail::number_of_pair(split_number, members.front()))));
+    return team(std::make_shared<state>(std::move(*sub), std::move(*control), state_->deferred,
+                                        detail::number_of_pair(split_number, members.front())));
   }
 
   /// A value as a range whose type says that it has one element.
@@ -270,7 +266,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
                  detail::throw_bad_rank(state_->backend.world_rank(this->rank()), operation, rank, size()));
   }
 
-  detail::shared_owner<detail::team_state<Backend>> state_;
+  std::shared_ptr<detail::team_state<Backend>> state_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -227,7 +227,7 @@ template <class Backend>
 plain_list<std::size_t> sizes_of_parts(handshake<Backend>& shake, window_offer const& mine) {
   plain_list<std::size_t> sizes;
   auto const [is_same_window, is_same_size] = shake.are_same(mine.digest(), mine.bytes);
-  if (!is_same_size) shake.gather(mine.bytes, [&](rank_t, std::uint64_t theirs) { sizes.add(theirs); });
+  if (!is_same_size) shake.gather(mine.bytes, [&](rank_t, std::uint64_t theirs) { sizes.push_back(theirs); });
   if (!is_same_window) {
     shake.gather(mine, [&](rank_t rank, window_offer const& offer) {
       if (offer.agrees(mine)) return;
@@ -281,7 +281,7 @@ Window join_window(Team const& team, std::size_t size, std::string_view memory, 
   auto segment = shake.attach(
       [&] {
         if (sizes.empty()) {
-          for (rank_t rank = 0; rank < team.size(); ++rank) sizes.add(bytes);
+          for (rank_t rank = 0; rank < team.size(); ++rank) sizes.push_back(bytes);
         }
         return reserve(backend, std::span<std::size_t const>(sizes.begin(), sizes.size()));
       },

@@ -6,7 +6,6 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/threads.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 
 #include "control.hpp"
 #include "segment.hpp"
@@ -84,9 +83,8 @@ class backend {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] pgas::detail::sole_owner<pgas::detail::service> while_waiting(
-      std::function<void()> work) const {
-    return pgas::detail::sole_owner<pgas::detail::service>(
+  [[nodiscard]] std::unique_ptr<pgas::detail::service> while_waiting(std::function<void()> work) const {
+    return std::unique_ptr<pgas::detail::service>(
         new pgas::detail::service(job_.block(), nullptr, std::move(work)));
   }
 

@@ -12,10 +12,6 @@ HEAVY = {'boost/asio': r'((detail/)?backends/loopback(/.*|\.hpp)|async/asio\.hpp
          'hdf5.h': r'files/hdf5\.hpp', 'iostream': r'$^',
          'mpi.h': r'(detail/mpi/.*|(detail/)?backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
-# Headers that pgas.hpp brings take parts of these from detail/types/: whole ones cost each program compile time.
-LARGE = {'algorithm': 'detail/types/algorithms.hpp', 'chrono': 'detail/types/durations.hpp',
-         'functional': 'detail/types/functions.hpp', 'ranges': 'detail/types/range_concepts.hpp'}
-
 root = pathlib.Path(sys.argv[1])
 readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
 listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL).group(1)
@@ -57,7 +53,6 @@ def derives(text, name):
 
 wrong = []
 includes = {}
-large = {}
 headers = sorted(root.glob('pgas/**/*.hpp'))
 for path in headers:
     name = str(path.relative_to(root / 'pgas'))
@@ -75,7 +70,6 @@ for path in headers:
         if 'noreturn' not in line:
             wrong.append(f'{name} has gnu::cold or gnu::hot on a function that returns; only one that throws is cold')
     includes[name] = []
-    large[name] = [each for each in LARGE if re.search(rf'#\s*include\s*<{each}>', text)]
     if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
         wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/vocabulary/expects.hpp>')
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
@@ -113,15 +107,6 @@ def visit(name, way):
 for name in includes:
     visit(name, [])
 
-brought, left = set(), ['pgas.hpp']
-while left:
-    name = left.pop()
-    if name not in brought:
-        brought.add(name)
-        left += includes.get(name, [])
-for name in sorted(brought):
-    wrong += [f'{name} includes <{each}>, and so does each program; include <pgas/{LARGE[each]}>'
-              for each in large.get(name, []) if name != LARGE[each]]
 flat = sum(folder(name) == '*.hpp' for name in includes)
 if flat > 31:
     wrong.append(f'{flat} headers lie flat: only what a program includes does, 31 at most')

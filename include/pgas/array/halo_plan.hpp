@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/array/shape.hpp>
 #include <pgas/detail/array/blocks.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ void order_by_target(plain_list<Move>& moves) {
   plain_list<Move> ordered;
   for (rank_t const target : targets) {
     for (Move const& m : moves) {
-      if (m.target == target) ordered.add(m);
+      if (m.target == target) ordered.push_back(m);
     }
   }
   moves = std::move(ordered);
@@ -70,7 +70,7 @@ class halo_line {
   halo_line(D const& indices, halo const& h, rank_t self) {
     if ((h.width == 0 && h.after == 0) || indices.local_size(self) == 0) return;
     planner<D> const p(indices, h, self);
-    p.sends([&](run const& r) { sends_.add(r); });
+    p.sends([&](run const& r) { sends_.push_back(r); });
     detail::order_by_target(sends_);
     p.sources([&](rank_t origin) { detail::unite(origins_, origin); });
   }
@@ -215,7 +215,7 @@ class halo_plan {
     if (!shape.halos().any() || shape.part_size(self) == 0) return;
     planner const p(shape, self);
     p.fills(copies_);
-    p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).add(m); });
+    p.sends([&](move const& m) { (m.target == self ? copies_ : puts_).push_back(m); });
     detail::order_by_target(puts_);
     for (move const& put : puts_) detail::unite(targets_, put.target);
     p.sources([&](rank_t origin) {
@@ -258,7 +258,7 @@ class halo_plan {
           std::array<entry, N> box;
           for (std::size_t other = 0; other < N; ++other) box[other] = everything(other);
           box[d] = {run, true};
-          into.add(as_move(box));
+          into.push_back(as_move(box));
         }
       }
     }
@@ -269,11 +269,11 @@ class halo_plan {
       std::array<detail::plain_list<entry>, N> choices;
       for (std::size_t d = 0; d < N; ++d) {
         if (!is_divided(d)) {
-          choices[d].add(everything(d));
+          choices[d].push_back(everything(d));
           continue;
         }
-        choices[d].add({{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false});
-        for (auto const& run : lines_[d].sends()) choices[d].add({run, true});
+        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = own_[d]}, false});
+        for (auto const& run : lines_[d].sends()) choices[d].push_back({run, true});
       }
       for_each_choice(choices, [&](std::array<entry, N> const& box) { send(as_move(box)); });
     }
@@ -284,9 +284,9 @@ class halo_plan {
     void sources(Receive&& receive) const {
       std::array<detail::plain_list<entry>, N> choices;
       for (std::size_t d = 0; d < N; ++d) {
-        choices[d].add({{.target = place_[d], .from = 0, .to = 0, .count = 0}, false});
+        choices[d].push_back({{.target = place_[d], .from = 0, .to = 0, .count = 0}, false});
         if (!is_divided(d)) continue;
-        for (rank_t origin : lines_[d].origins()) choices[d].add({{.target = origin}, true});
+        for (rank_t origin : lines_[d].origins()) choices[d].push_back({{.target = origin}, true});
       }
       for_each_choice(choices, [&](std::array<entry, N> const& box) { receive(rank_of(box)); });
     }

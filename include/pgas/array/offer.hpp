@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <pgas/array/shape.hpp>
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/concepts/layout.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>

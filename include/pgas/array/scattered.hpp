@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <pgas/concepts/epoch.hpp>
 #include <pgas/concepts/layout.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
@@ -21,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// one dimension a number.
 template <class R, std::size_t N>
 concept index_list = requires(R const& list, std::size_t k) {
-  { list.size() } -> detail::convertible_to<std::size_t>;
+  { list.size() } -> std::convertible_to<std::size_t>;
   requires std::same_as<std::remove_cvref_t<decltype(list[k])>, std::array<std::size_t, N>> ||
                (N == 1 && std::integral<std::remove_cvref_t<decltype(list[k])>>);
 };
@@ -30,8 +29,8 @@ concept index_list = requires(R const& list, std::size_t k) {
 /// that converts to bool.
 template <class R>
 concept cell_mask = requires(R const& mask, std::size_t k) {
-  { mask.size() } -> detail::convertible_to<std::size_t>;
-  { mask[k] } -> detail::convertible_to<bool>;
+  { mask.size() } -> std::convertible_to<std::size_t>;
+  { mask[k] } -> std::convertible_to<bool>;
 };
 
 /// Transfers of cells that form no box. Their argument `for_each_cell` calls use(owner, offset in its part)

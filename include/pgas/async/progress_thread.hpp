@@ -12,7 +12,6 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/process/replacing_file.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <stop_token>
@@ -30,7 +29,7 @@ namespace detail {
 /// A second thread may serve for a rank of such a backend: the rank is no fiber and calls no MPI.
 template <class B>
 concept served_by_any_thread = working_backend<B> && !file_backend<B> && requires(B& b) {
-  { b.while_waiting(std::function<void()>{}) } -> std::same_as<sole_owner<service>>;
+  { b.while_waiting(std::function<void()>{}) } -> std::same_as<std::unique_ptr<service>>;
 };
 
 }  // namespace detail

@@ -38,7 +38,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     for (rank_t other = 0; other < team_.size(); ++other) {
       if (other != team_.rank()) others_.push_back(other);
     }
-    team_.state()->deferred->by_progress.add(this);
+    team_.state()->deferred->by_progress.push_back(this);
   }
   ~scheduler() { team_.state()->deferred->by_progress.remove(this); }
 

@@ -10,7 +10,6 @@
 #include <pgas/detail/backends/process_map/process_memory.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/mpi/shared_file.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -128,9 +127,8 @@ class cluster {
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::service>(
-        new detail::service(end_->of_job().block(), nullptr, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(end_->of_job().block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { end_->of_job().fail(what); }

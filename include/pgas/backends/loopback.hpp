@@ -13,7 +13,6 @@
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/threads.hpp>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -130,9 +129,8 @@ class loopback {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::service>(
-        new detail::service(agent_->of_job().block(), nullptr, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(agent_->of_job().block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { agent_->of_job().fail(what); }

@@ -17,7 +17,6 @@
 #include <pgas/detail/mpi/mailbox.hpp>
 #include <pgas/detail/mpi/rma_window.hpp>
 #include <pgas/detail/mpi/shared_file.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -274,9 +273,8 @@ class mpi {
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::service>(
-        new detail::service(member_->of_job().block(), nullptr, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(member_->of_job().block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }

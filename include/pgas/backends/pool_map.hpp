@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <pgas/backends/pool_map/memory.hpp>
 #include <pgas/coherence/write_back.hpp>
@@ -19,7 +20,6 @@
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 #include <vector>
 
@@ -365,8 +365,8 @@ class basic_pool_map {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::service>(new detail::service(job_.block(), nullptr, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
   void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }

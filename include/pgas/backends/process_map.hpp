@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/coherence/separate.hpp>
 #include <pgas/concepts/backend.hpp>
@@ -12,8 +14,6 @@
 #include <pgas/detail/job/launch.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/job/threads.hpp>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 #include <vector>
 
@@ -97,8 +97,8 @@ class basic_process_map {
   }
 
   /// See working_backend. It has no bell, so waits look often.
-  [[nodiscard]] detail::sole_owner<detail::service> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::service>(new detail::service(job_.block(), nullptr, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
   /// See reaching_backend. Threads offer no private memory: a rank that throws frees it while others may copy

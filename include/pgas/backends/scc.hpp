@@ -14,7 +14,6 @@
 #include <pgas/detail/machines/scc/segment.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/process/setting.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/machines/scc/interrupts.hpp>
 #include <pgas/machines/scc/registers.hpp>
@@ -202,9 +201,8 @@ class scc {
   }
 
   /// See working_backend. Each store of another core to a control word calls the work, and takes its time.
-  [[nodiscard]] detail::sole_owner<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::scc::chip::work>(
-        new detail::scc::chip::work(chip_, job_.rank(), std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::scc::chip::work>(chip_, job_.rank(), std::move(work));
   }
   /// Interrupts from and to the cores of these ranks.
   [[nodiscard]] pgas::scc::interrupts interrupts() const { return {chip_, ranks_}; }

@@ -16,7 +16,6 @@
 #include <pgas/detail/machines/simulated/machine.hpp>
 #include <pgas/detail/machines/simulated/segment.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -303,9 +302,8 @@ class simulated {
   }
 
   /// See working_backend. Each change of one of this rank's words calls the work, which takes its time.
-  [[nodiscard]] detail::sole_owner<detail::simulated::work> while_waiting(std::function<void()> work) const {
-    return detail::sole_owner<detail::simulated::work>(
-        new detail::simulated::work(machine_, self_, std::move(work)));
+  [[nodiscard]] std::unique_ptr<detail::simulated::work> while_waiting(std::function<void()> work) const {
+    return std::make_unique<detail::simulated::work>(machine_, self_, std::move(work));
   }
 
   /// The rank's virtual clock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
@@ -9,7 +10,6 @@
 #include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/single_copy.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <string_view>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 #include <utility>
@@ -307,8 +307,9 @@ struct oc_bcast {
     last.root = root;
     last.algorithm = &name_of;
     last.is_open = is_early;
-    last.children.cut(0);
-    for (std::size_t i = 0; i < tree.children(here); ++i) last.children.add(ranks.rank(tree.child(here, i)));
+    last.children.resize(0);
+    for (std::size_t i = 0; i < tree.children(here); ++i)
+      last.children.push_back(ranks.rank(tree.child(here, i)));
     bool const is_root = here == 0;
     bool const is_leaf = last.children.empty();
     bool const stages = !is_leaf || Leaves == leaves::stage;

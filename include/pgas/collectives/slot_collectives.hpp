@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/control/least_words.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/expects.hpp>

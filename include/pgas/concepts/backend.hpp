@@ -4,12 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <pgas/concepts/channel.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
@@ -48,30 +47,29 @@ enum class locality {
 /// itself. Optional: `max_ranks`, if there is a bound; `reserve_mailbox` and `attach_mailbox`, see
 /// mailbox_backend.
 template <class B>
-concept backend =
-    detail::copyable<B> &&
-    requires(B& b, B const& cb, rank_t rank, std::span<std::size_t const> sizes, typename B::handle handle,
-             control_words words, group members, std::string_view text) {
-      requires segment<typename B::segment_type>;
-      requires control<typename B::control_type>;
-      requires transportable<typename B::handle>;
-      typename B::default_coherence;
-      { B::name } -> detail::convertible_to<std::string_view>;
-      { B::progress_by } -> detail::convertible_to<progress>;
-      { cb.rank() } noexcept -> std::same_as<rank_t>;
-      { cb.size() } noexcept -> std::same_as<rank_t>;
-      { cb.world_rank(rank) } -> std::same_as<rank_t>;
-      { cb.locality_of(rank) } -> std::same_as<locality>;
-      { b.reserve_segment(sizes) } -> std::same_as<typename B::handle>;
-      { b.attach_segment(handle, std::size_t{}) } -> std::same_as<typename B::segment_type>;
-      { b.reserve_control(words) } -> std::same_as<typename B::handle>;
-      { b.attach_control(handle, words, text) } -> std::same_as<typename B::control_type>;
-      { b.sub_team(members, rank) } -> std::same_as<B>;
-      b.fail(text);
-      b.check(text);
-      { cb.now() } -> std::same_as<time_point>;
-      b.charge(std::uint64_t{});
-    };
+concept backend = std::copyable<B> && requires(B& b, B const& cb, rank_t rank,
+                                               std::span<std::size_t const> sizes, typename B::handle handle,
+                                               control_words words, group members, std::string_view text) {
+  requires segment<typename B::segment_type>;
+  requires control<typename B::control_type>;
+  requires transportable<typename B::handle>;
+  typename B::default_coherence;
+  { B::name } -> std::convertible_to<std::string_view>;
+  { B::progress_by } -> std::convertible_to<progress>;
+  { cb.rank() } noexcept -> std::same_as<rank_t>;
+  { cb.size() } noexcept -> std::same_as<rank_t>;
+  { cb.world_rank(rank) } -> std::same_as<rank_t>;
+  { cb.locality_of(rank) } -> std::same_as<locality>;
+  { b.reserve_segment(sizes) } -> std::same_as<typename B::handle>;
+  { b.attach_segment(handle, std::size_t{}) } -> std::same_as<typename B::segment_type>;
+  { b.reserve_control(words) } -> std::same_as<typename B::handle>;
+  { b.attach_control(handle, words, text) } -> std::same_as<typename B::control_type>;
+  { b.sub_team(members, rank) } -> std::same_as<B>;
+  b.fail(text);
+  b.check(text);
+  { cb.now() } -> std::same_as<time_point>;
+  b.charge(std::uint64_t{});
+};
 
 /// The ranks of this backend can also exchange short messages, for protocols that consist of messages.
 template <class B>
@@ -110,7 +108,7 @@ template <class B>
 concept file_backend = backend<B> && requires(B const& cb, typename B::file_type const& f,
                                               std::span<iovec> pieces, std::uint64_t first) {
   { cb.spans_nodes() } -> std::same_as<bool>;
-  requires detail::constructible_from<typename B::file_type, std::string const&, bool>;
+  requires std::constructible_from<typename B::file_type, std::string const&, bool>;
   f.write(pieces, first);
   f.read(pieces, first);
   f.sync();

@@ -4,10 +4,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>
@@ -41,9 +40,9 @@ using message_handler = std::function<void(rank_t from, std::span<word const> me
 /// Source: Shahmirzadi 2014, sections 3.2 and 3.3.
 template <class C>
 concept channel =
-    detail::movable<C> && requires(C& c, C const& cc, rank_t to, std::size_t queue,
-                                   std::span<rank_t const> many, std::span<word const> message,
-                                   std::span<word> into, message_handler handler, std::uint64_t cycles) {
+    std::movable<C> && requires(C& c, C const& cc, rank_t to, std::size_t queue, std::span<rank_t const> many,
+                                std::span<word const> message, std::span<word> into, message_handler handler,
+                                std::uint64_t cycles) {
       { cc.rank() } -> std::same_as<rank_t>;
       { cc.size() } -> std::same_as<rank_t>;
       c.send(to, queue, message);
@@ -54,9 +53,9 @@ concept channel =
       { c.poll() } -> std::same_as<std::size_t>;
       c.hold();
       c.charge(cycles);
-      { C::queues } -> detail::convertible_to<std::size_t>;
-      { C::most_words } -> detail::convertible_to<std::size_t>;
-      { C::interrupts } -> detail::convertible_to<bool>;
+      { C::queues } -> std::convertible_to<std::size_t>;
+      { C::most_words } -> std::convertible_to<std::size_t>;
+      { C::interrupts } -> std::convertible_to<bool>;
     };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

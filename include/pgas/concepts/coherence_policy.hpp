@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -96,8 +96,8 @@ concept coherence_policy_for =
 /// A coherence policy, for the segments it fits.
 template <class P>
 concept coherence_policy = requires {
-  { P::name } -> detail::convertible_to<std::string_view>;
-  { P::template fits<detail::cache_archetype> } -> detail::convertible_to<bool>;
+  { P::name } -> std::convertible_to<std::string_view>;
+  { P::template fits<detail::cache_archetype> } -> std::convertible_to<bool>;
 };
 
 namespace detail {

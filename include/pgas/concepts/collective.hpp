@@ -7,7 +7,6 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <pgas/vocabulary/node_ranges.hpp>
@@ -38,8 +37,8 @@ enum class collective_medium {
 /// `folds_any_length`; the others fold those that fit into a piece of their medium.
 template <class A>
 concept collective_algorithm = requires {
-  { A::name } -> detail::convertible_to<std::string_view>;
-  { A::stands_on } -> detail::convertible_to<collective_medium>;
+  { A::name } -> std::convertible_to<std::string_view>;
+  { A::stands_on } -> std::convertible_to<collective_medium>;
 };
 
 namespace detail {
@@ -103,8 +102,8 @@ concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
   m.announce(i);
   cm.compare_announced(r, i);
   cm.compare_blocks(r, i, i);
-  { M::buffers } -> detail::convertible_to<std::size_t>;
-  { M::buffer_bytes } -> detail::convertible_to<std::size_t>;
+  { M::buffers } -> std::convertible_to<std::size_t>;
+  { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 
 /// With a reaching medium the ranks also copy straight from and to each other's memory.
@@ -152,7 +151,7 @@ concept linking_medium = requires(M& m, M const& cm, link l, bytes_in from, byte
   m.receive(l, into);
   m.exchange(l, from, l, into);
   cm.compare_blocks(rank_t{}, std::size_t{}, std::size_t{});
-  { M::piece_bytes } -> detail::convertible_to<std::size_t>;
+  { M::piece_bytes } -> std::convertible_to<std::size_t>;
 };
 
 /// A medium of nodes has two levels. `near()` is a medium of the ranks of this rank's node, a posting or a
@@ -183,7 +182,7 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   m.settle();
   m.agree_on_largest(i);
   cm.compare_blocks(r, i, i);
-  { M::buffer_bytes } -> detail::convertible_to<std::size_t>;
+  { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 
 /// A rank's memory of the tree down which its team has last handed chunks.
@@ -226,9 +225,9 @@ concept buffering_medium =
       m.fetch_out(r, i, into);
       m.set_flag(r, i, number);
       m.flag(i, number, r);
-      { M::flags } -> detail::convertible_to<std::size_t>;
-      { M::flag_bytes } -> detail::convertible_to<std::size_t>;
-      { M::buffer_bytes } -> detail::convertible_to<std::size_t>;
+      { M::flags } -> std::convertible_to<std::size_t>;
+      { M::flag_bytes } -> std::convertible_to<std::size_t>;
+      { M::buffer_bytes } -> std::convertible_to<std::size_t>;
     };
 
 /// Such a medium wakes ranks that do not look at their flags: `announce()` tells it that this rank has set a

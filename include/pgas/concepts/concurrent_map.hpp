@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <optional>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
@@ -30,8 +29,8 @@ concept concurrent_map =
       m.erase(key);
       m.serve();
       { cm.is_client() } -> std::same_as<bool>;
-      { M::promises } -> detail::convertible_to<consistency>;
-      { M::name } -> detail::convertible_to<std::string_view>;
+      { M::promises } -> std::convertible_to<consistency>;
+      { M::name } -> std::convertible_to<std::string_view>;
     };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

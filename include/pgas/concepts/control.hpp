@@ -2,12 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/detail/types/anything.hpp>
-#include <pgas/detail/types/durations.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 #include <string_view>
@@ -81,7 +80,7 @@ struct refuses_store {
 ///
 /// A slot is alone on its line. Every rank may load it; a store by any rank but its writer is an error.
 template <class S>
-concept control_slot = detail::copyable<S> && requires(S const& s, word value, std::memory_order order) {
+concept control_slot = std::copyable<S> && requires(S const& s, word value, std::memory_order order) {
   { s.load(order) } -> std::same_as<word>;
   s.store(value, order);
 };
@@ -95,7 +94,7 @@ concept control_slot = detail::copyable<S> && requires(S const& s, word value, s
 template <class S>
 concept roomy_slot = control_slot<S> && requires(S const& s) {
   { s.room() } -> std::same_as<std::byte*>;
-  { S::room_bytes } -> detail::convertible_to<std::size_t>;
+  { S::room_bytes } -> std::convertible_to<std::size_t>;
 };
 
 /// A cell is a control word with many writers. It has load and read-modify-write.
@@ -107,7 +106,7 @@ concept roomy_slot = control_slot<S> && requires(S const& s) {
 /// detail::refuses_store.
 template <class C>
 concept control_cell =
-    detail::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
+    std::copyable<C> && requires(C const& c, word value, word& expected, std::memory_order order) {
       { c.load(order) } -> std::same_as<word>;
       { c.fetch_add(value, order) } -> std::same_as<word>;
       { c.fetch_xor(value, order) } -> std::same_as<word>;
@@ -129,7 +128,7 @@ concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::
 /// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
 /// cover, because only the word's owner looks at it. Such a change itself covers what came before it.
 template <class W>
-concept coverable_word = detail::copyable<W> && requires(W const& w) {
+concept coverable_word = std::copyable<W> && requires(W const& w) {
   { w.uncovered() } -> std::same_as<W>;
 };
 
@@ -221,20 +220,20 @@ concept changing_cell =
 /// do not meet again in step. `pause` ends by itself, and throws when the job has failed. A rank that
 /// waits for a value calls wait_until instead.
 template <class C>
-concept control = detail::movable<C> &&
-                  requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
-                           bool (*predicate)(word), std::span<decltype(c.slot(rank, i, rank))> words) {
-                    { cc.rank() } noexcept -> std::same_as<rank_t>;
-                    { cc.size() } noexcept -> std::same_as<rank_t>;
-                    { c.slot(rank, i, rank) } -> control_slot;
-                    { c.cell(rank, i) } -> control_cell;
-                    { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
-                    { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
-                    { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
-                    c.pause(unsigned{}, why);
-                    { C::read_modify_write } -> detail::convertible_to<rmw>;
-                    { C::can_park } -> detail::convertible_to<bool>;
-                  };
+concept control =
+    std::movable<C> && requires(C& c, C const& cc, rank_t rank, std::size_t i, waiting_for const& why,
+                                bool (*predicate)(word), std::span<decltype(c.slot(rank, i, rank))> words) {
+      { cc.rank() } noexcept -> std::same_as<rank_t>;
+      { cc.size() } noexcept -> std::same_as<rank_t>;
+      { c.slot(rank, i, rank) } -> control_slot;
+      { c.cell(rank, i) } -> control_cell;
+      { c.wait_until(c.slot(rank, i, rank), predicate, why) } -> std::same_as<word>;
+      { c.wait_until(c.cell(rank, i), predicate, why) } -> std::same_as<word>;
+      { c.wait_any(words, predicate, why) } -> std::same_as<std::size_t>;
+      c.pause(unsigned{}, why);
+      { C::read_modify_write } -> std::convertible_to<rmw>;
+      { C::can_park } -> std::convertible_to<bool>;
+    };
 
 /// The ranks of such a control are on several nodes, and words of this rank's node are cheaper to reach.
 ///
@@ -244,7 +243,7 @@ template <class C>
 concept control_of_nodes = control<C> && requires(C const& c, rank_t i) {
   { c.near_count() } -> std::same_as<rank_t>;
   { c.near_rank(i) } -> std::same_as<rank_t>;
-  { c.leaders() } -> detail::convertible_to<group>;
+  { c.leaders() } -> std::convertible_to<group>;
 };
 
 /// The ranks of such a control share a machine's cores. `most_at_once()` is the number of ranks that can run

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 
@@ -36,7 +35,7 @@ struct index_range {
 /// rank are 0, ..., local_size(rank) - 1. The distribution is thus a bijection.
 /// UPC: the layout qualifier of a shared array; HPF: DISTRIBUTE.
 template <class D>
-concept distribution = detail::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
+concept distribution = std::regular<D> && requires(D const& d, std::size_t i, rank_t rank) {
   { d.extent() } noexcept -> std::same_as<std::size_t>;
   { d.ranks() } noexcept -> std::same_as<rank_t>;
   { d.owner(i) } noexcept -> std::same_as<rank_t>;
@@ -48,7 +47,7 @@ concept distribution = detail::regular<D> && requires(D const& d, std::size_t i,
   { d.blocks(rank) } noexcept -> std::same_as<std::size_t>;
   { d.block_of(rank, i) } noexcept -> std::same_as<index_range>;
   { d.over(i, rank) } -> std::same_as<D>;
-  { d.describe() } -> detail::convertible_to<std::string>;
+  { d.describe() } -> std::convertible_to<std::string>;
 };
 
 /// A distribution with at most one block per rank: a rank's indices are consecutive from `first(rank)` on,

@@ -4,7 +4,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <pgas/vocabulary/rank.hpp>
@@ -47,7 +46,7 @@ template <class E>
 concept array_epoch = open_epoch<E> && requires(E& e, E const& ce, box<E::dimensions> const& at,
                                                 std::span<typename E::value_type const> from,
                                                 std::span<typename E::value_type> into) {
-  { ce.shape().extents() } -> detail::convertible_to<std::array<std::size_t, E::dimensions>>;
+  { ce.shape().extents() } -> std::convertible_to<std::array<std::size_t, E::dimensions>>;
   ce.shape().layout();
   e.put(at, from);
   e.get(at, into);

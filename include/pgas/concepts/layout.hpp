@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -70,10 +69,10 @@ struct margins {
 /// length, which each mapping would have to repeat. Two types would double the classes of every distribution
 /// and layout, for the sake of the two members `over` and `error_for`.
 template <class L, std::size_t N = L::dimensions>
-concept layout = detail::regular<L> && L::dimensions == N &&
+concept layout = std::regular<L> && L::dimensions == N &&
                  requires(L const& l, std::array<std::size_t, N> const& index, rank_t rank, std::size_t k,
                           margins<N> const& around) {
-                   { l.extents() } -> detail::convertible_to<std::array<std::size_t, N>>;
+                   { l.extents() } -> std::convertible_to<std::array<std::size_t, N>>;
                    { l.ranks() } noexcept -> std::same_as<rank_t>;
                    { l.owner(index) } noexcept -> std::same_as<rank_t>;
                    { l.offset(index) } noexcept -> std::same_as<std::size_t>;
@@ -85,7 +84,7 @@ concept layout = detail::regular<L> && L::dimensions == N &&
                    { l.overflows(k) } noexcept -> std::same_as<bool>;
                    { l.over(index, rank, k, around) } -> std::same_as<L>;
                    { l.error_for(index, rank) } -> std::same_as<std::optional<std::string>>;
-                   { l.describe() } -> detail::convertible_to<std::string>;
+                   { l.describe() } -> std::convertible_to<std::string>;
                  };
 
 /// A layout in which a rank's own cells form one N-dimensional array in its part, even if they are scattered
@@ -105,7 +104,7 @@ template <class L>
 concept box_layout = matrix_layout<L> && L::one_box && requires(L const& l, rank_t rank) {
   { l.box_of(rank) } noexcept -> std::same_as<box<L::dimensions>>;
   { l.part_extents(rank) } noexcept -> std::same_as<std::array<std::size_t, L::dimensions>>;
-  { l.room() } -> detail::convertible_to<margins<L::dimensions>>;
+  { l.room() } -> std::convertible_to<margins<L::dimensions>>;
   { l.places().place(rank) };
   { l.template along<0>() };
 };

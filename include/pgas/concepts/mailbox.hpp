@@ -3,10 +3,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -31,12 +30,12 @@ enum class progress {
 /// An empty service ends this.
 template <class M>
 concept mailbox =
-    detail::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in),
-                                   std::function<void()> service) {
+    std::movable<M> && requires(M& m, rank_t to, bytes_in message, void (*handler)(rank_t, bytes_in),
+                                std::function<void()> service) {
       { m.try_send(to, message) } -> std::same_as<bool>;
       { m.poll(handler) } -> std::same_as<std::size_t>;
       m.serve(service);
-      { M::max_message_bytes } -> detail::convertible_to<std::size_t>;
+      { M::max_message_bytes } -> std::convertible_to<std::size_t>;
     };
 
 /// A mailbox in whose memory a small word is a message of a single store.
@@ -52,7 +51,7 @@ concept mailbox =
 template <class M>
 concept mailbox_of_words =
     mailbox<M> && requires(M& m, rank_t rank, word w, void (*handler)(rank_t, bytes_in)) {
-      { M::most_word } -> detail::convertible_to<word>;
+      { M::most_word } -> std::convertible_to<word>;
       { m.try_send_word(rank, w) } -> std::same_as<bool>;
       { m.try_send_close_word(rank, w) } -> std::same_as<bool>;
       { m.poll_from(rank, 1, handler) } -> std::same_as<bool>;

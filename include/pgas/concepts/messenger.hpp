@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
@@ -52,9 +51,9 @@ struct message_memory {
 /// A send may end only when its receive has been posted, as MPI_Send may. `poll()` carries messages on, and
 /// each wait of this rank in the library does. Source: Ferreras 2008, sections 3.4 and 4.3.
 template <class M>
-concept messenger = detail::movable<M> && requires(M& m, M const& cm, rank_t peer, word tag, bytes_in message,
-                                                   bytes_out into, message_request request) {
-  { M::name } -> detail::convertible_to<std::string_view>;
+concept messenger = std::movable<M> && requires(M& m, M const& cm, rank_t peer, word tag, bytes_in message,
+                                                bytes_out into, message_request request) {
+  { M::name } -> std::convertible_to<std::string_view>;
   { cm.rank() } -> std::same_as<rank_t>;
   { cm.size() } -> std::same_as<rank_t>;
   { m.start_send(peer, tag, message) } -> std::same_as<message_request>;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -23,7 +22,7 @@ concept policy_of_map = requires {
   typename P::options;
   typename P::template hash<int>;
   typename P::template equal<int>;
-  { P::shared_by } -> detail::convertible_to<map_shared_by>;
+  { P::shared_by } -> std::convertible_to<map_shared_by>;
 } && std::default_initializable<typename P::options>;
 
 /// A policy whose maps are one-sided accesses: all operations of distributed_map.

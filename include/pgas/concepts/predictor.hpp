@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
@@ -25,7 +24,7 @@ struct observed_message {
 /// predictor has constant memory. Source: Ferreras 2008, sections 3.2 and 3.3.
 template <class P>
 concept predictor = requires(P& p, P const& cp, observed_message m, std::size_t k) {
-  { P::name } -> detail::convertible_to<std::string_view>;
+  { P::name } -> std::convertible_to<std::string_view>;
   p.observe(m);
   { cp.ahead(k) } -> std::same_as<std::optional<observed_message>>;
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/mailbox.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <string_view>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -107,12 +106,12 @@ using archetype_for = std::conditional_t<is_mailed<Protocol>, mailing_archetype,
 /// a call of the library, whatever that call is. A rank that computes delays the ranks that need its answer.
 template <class P>
 concept protocol = requires(rank_t ranks) {
-  { P::name } -> detail::convertible_to<std::string_view>;
+  { P::name } -> std::convertible_to<std::string_view>;
   { P::words(ranks) } -> std::same_as<control_words>;
-  { P::needs } -> detail::convertible_to<rmw>;
+  { P::needs } -> std::convertible_to<rmw>;
   typename P::template on<detail::archetype_for<P>>;
-  requires detail::constructible_from<typename P::template on<detail::archetype_for<P>>,
-                                      detail::archetype_for<P>&, control_words>;
+  requires std::constructible_from<typename P::template on<detail::archetype_for<P>>,
+                                   detail::archetype_for<P>&, control_words>;
 };
 
 /// A fence protocol closes one collective epoch and opens the next. MPI_Win_fence.

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <span>
@@ -40,20 +39,20 @@ inline constexpr std::size_t part_alignment = 128;
 /// the transfers to r are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all
 /// ranks.
 template <class S>
-concept segment = detail::movable<S> &&
-                  requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
-                    { cs.rank() } noexcept -> std::same_as<rank_t>;
-                    { cs.size() } noexcept -> std::same_as<rank_t>;
-                    { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
-                    s.put(at, from);
-                    s.get(at, into);
-                    { s.rput(at, from) } -> request;
-                    { s.rget(at, into) } -> request;
-                    s.flush(rank);
-                    s.flush_all();
-                    s.flush_local(rank);
-                    s.flush_local_all();
-                  };
+concept segment =
+    std::movable<S> && requires(S& s, S const& cs, location at, bytes_in from, bytes_out into, rank_t rank) {
+      { cs.rank() } noexcept -> std::same_as<rank_t>;
+      { cs.size() } noexcept -> std::same_as<rank_t>;
+      { cs.part_bytes(rank) } -> std::same_as<std::size_t>;
+      s.put(at, from);
+      s.get(at, into);
+      { s.rput(at, from) } -> request;
+      { s.rget(at, into) } -> request;
+      s.flush(rank);
+      s.flush_all();
+      s.flush_local(rank);
+      s.flush_local_all();
+    };
 
 /// In a local segment this rank's part is plain memory: `local()` is all of it, contiguous, and needs no
 /// coherence policy. If the backend has allocated the parts, `local()` begins at a multiple of
@@ -145,12 +144,12 @@ concept cache_controlled =
       s.drop(at, count);
       s.drain_stores();
       s.drain_all();
-      { S::line_bytes } -> detail::convertible_to<std::size_t>;
-      { S::writeback_is_masked } -> detail::convertible_to<bool>;
-      { S::has_speculative_fill } -> detail::convertible_to<bool>;
-      { S::drop_may_write_back } -> detail::convertible_to<bool>;
-      { S::write_allocates } -> detail::convertible_to<bool>;
-      { S::tagged_drop } -> detail::convertible_to<bool>;
+      { S::line_bytes } -> std::convertible_to<std::size_t>;
+      { S::writeback_is_masked } -> std::convertible_to<bool>;
+      { S::has_speculative_fill } -> std::convertible_to<bool>;
+      { S::drop_may_write_back } -> std::convertible_to<bool>;
+      { S::write_allocates } -> std::convertible_to<bool>;
+      { S::tagged_drop } -> std::convertible_to<bool>;
     };
 
 /// Copies can also be tagged, and one step forgets all tagged copies of this rank, of whatever part.
@@ -195,7 +194,7 @@ enum class probed_parts {
 template <class S>
 concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) {
   { cs.probe(probed_parts::all).is_there() } -> std::same_as<bool>;
-  { cs.describe(rank, cs.probe(probed_parts::all)) } -> detail::convertible_to<std::string_view>;
+  { cs.describe(rank, cs.probe(probed_parts::all)) } -> std::convertible_to<std::string_view>;
   { cs.is_in_place() } noexcept -> std::same_as<bool>;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/word_rows.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
 

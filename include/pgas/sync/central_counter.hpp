@@ -30,7 +30,7 @@ class arrival_counter {
         all_(One * static_cast<word>(control.size())),
         turns_(control) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
-      if (rank != control.rank()) others_.add(rank);
+      if (rank != control.rank()) others_.push_back(rank);
     }
   }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {

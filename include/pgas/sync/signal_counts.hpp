@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/concepts/boundary.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <span>
 #include <vector>
 

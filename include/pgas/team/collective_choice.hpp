@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 #include <pgas/collectives/binomial.hpp>
 #include <pgas/collectives/bruck.hpp>
 #include <pgas/collectives/direct.hpp>
@@ -11,8 +13,6 @@
 #include <pgas/collectives/recursive_doubling.hpp>
 #include <pgas/collectives/ring.hpp>
 #include <pgas/collectives/scatter_allgather.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/op.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/collectives/by_exchange.hpp>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/team/carry_out_collective.hpp>
 #include <pgas/detail/team/collective_arguments.hpp>
 #include <pgas/detail/team/team_state.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/team/collective_choice.hpp>
 #include <pgas/team/collective_request.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/detail/team/collectives_state.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -16,8 +16,7 @@ template <class State>
 class collective_request {
  public:
   /// Made by the functions of `team.start()`. Both are null of one that has ended already.
-  collective_request(detail::shared_owner<State> team,
-                     detail::shared_owner<detail::started_collective> one) noexcept
+  collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
       : team_(std::move(team)), one_(std::move(one)) {}
 
   /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
@@ -39,8 +38,8 @@ class collective_request {
     if (one_->error) std::rethrow_exception(std::exchange(one_->error, nullptr));
   }
 
-  detail::shared_owner<State> team_;
-  detail::shared_owner<detail::started_collective> one_;
+  std::shared_ptr<State> team_;
+  std::shared_ptr<detail::started_collective> one_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

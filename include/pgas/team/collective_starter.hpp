@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/detail/team/refused_temporaries.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team/collective_operations.hpp>
 #include <utility>
 
@@ -15,12 +15,10 @@ class collective_starter : public collective_operations<collective_starter<Backe
 
  public:
   /// Made by `team.start()`.
-  explicit collective_starter(detail::shared_owner<detail::team_state<Backend>> state) noexcept
+  explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
       : state_(std::move(state)) {}
   /// The team's, for the library.
-  [[nodiscard]] detail::shared_owner<detail::team_state<Backend>> const& state() const noexcept {
-    return state_;
-  }
+  [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
   using typename base::result_type;
 
@@ -81,7 +79,7 @@ class collective_starter : public collective_operations<collective_starter<Backe
     __builtin_unreachable();
   }
 
-  detail::shared_owner<detail::team_state<Backend>> state_;
+  std::shared_ptr<detail::team_state<Backend>> state_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

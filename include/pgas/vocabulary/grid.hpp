@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
@@ -25,7 +24,7 @@ class grid {
   constexpr grid() = default;
   /// A grid of these extents; an extent of 0 is free.
   constexpr explicit grid(std::array<rank_t, N> const& extents) noexcept : extents_(extents) {}
-  template <detail::convertible_to<rank_t>... Extents>
+  template <std::convertible_to<rank_t>... Extents>
     requires(sizeof...(Extents) == N)
   constexpr explicit grid(Extents... extents) noexcept : extents_{static_cast<rank_t>(extents)...} {}
 
@@ -233,7 +232,7 @@ class grid {
   rank_t node_size_ = 1;  ///< the places of node_; 1 without a second level
 };
 
-template <detail::convertible_to<rank_t>... Extents>
+template <std::convertible_to<rank_t>... Extents>
 grid(Extents...) -> grid<sizeof...(Extents)>;
 
 }  // namespace pgas::inline PGAS_ASSERTIONS

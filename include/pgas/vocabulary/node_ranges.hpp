@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <utility>
 #include <vector>

@@ -3,8 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <pgas/detail/types/functions.hpp>
-#include <pgas/detail/types/values.hpp>
+#include <functional>
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 
@@ -138,7 +137,7 @@ inline constexpr bool is_standard_function<std::bit_xor<T>> = true;
 template <class Op, class T>
 concept named_operation_on =
     requires(Op op, T x) {
-      { Op::kind } -> detail::convertible_to<op_kind>;
+      { Op::kind } -> std::convertible_to<op_kind>;
       { op(x, x) } -> std::same_as<T>;
     } && (std::is_same_v<Op, op::replace> || std::is_same_v<Op, op::no_op> || !std::is_floating_point_v<T> ||
           Op::kind < op_kind::bit_and);

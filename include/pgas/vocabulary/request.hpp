@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <utility>
 #include <vector>
@@ -18,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// of the epoch.
 /// MPI: the request of MPI_Rput or MPI_Rget.
 template <class R>
-concept request = detail::movable<R> && requires(R& r) {
+concept request = std::movable<R> && requires(R& r) {
   { r.test() } -> std::same_as<bool>;
   r.wait();
 };

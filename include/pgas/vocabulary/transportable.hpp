@@ -6,9 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
-#include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/array/accesses.hpp>
 #include <pgas/array/shape.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/detail/window/state.hpp>
 #include <string>
 #include <utility>
@@ -21,7 +21,7 @@ struct array_state : window_state<T, Backend, Coherence, Protocols, typename Bac
 
   static constexpr std::size_t dimensions = N;
 
-  array_state(shared_owner<team_state<Backend>> t, typename base::segment_type s,
+  array_state(std::shared_ptr<team_state<Backend>> t, typename base::segment_type s,
               typename base::control_type c, std::string l, shape_type const& of)
       : base(std::move(t), std::move(s), std::move(c), std::move(l)), shape(of) {}
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <pgas/async/call_arguments.hpp>
 #include <pgas/async/call_request.hpp>
@@ -12,7 +13,6 @@
 #include <pgas/detail/async/call_post.hpp>
 #include <pgas/detail/async/call_table.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
@@ -40,7 +40,7 @@ class calls_state final : public call_home {
   [[nodiscard]] static std::uint64_t key_of_functions() noexcept { return functions_of_object.key(); }
   static constexpr control_words words() noexcept { return {.slots = 1, .cells = 0}; }
 
-  calls_state(shared_owner<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
+  calls_state(std::shared_ptr<team_state<Backend>> t, control_type c, mailbox_type m, call_options const& o)
       : team_(std::move(t)),
         control_(std::move(c)),
         post_(std::move(m), team_->backend, o, *this),
@@ -64,7 +64,7 @@ class calls_state final : public call_home {
   [[nodiscard]] rank_t rank() const noexcept { return team_->backend.rank(); }
   [[nodiscard]] rank_t size() const noexcept { return team_->backend.size(); }
   [[nodiscard]] rank_t world_rank() const { return team_->backend.world_rank(rank()); }
-  [[nodiscard]] shared_owner<team_state<Backend>> const& team() const noexcept { return team_; }
+  [[nodiscard]] std::shared_ptr<team_state<Backend>> const& team() const noexcept { return team_; }
   [[nodiscard]] auto const& post() const noexcept { return post_; }
   [[nodiscard]] bool is_in_function() const noexcept { return is_in_function_; }
 
@@ -401,7 +401,7 @@ class calls_state final : public call_home {
   static constexpr int first_looks_here = 100;
 
   call_table const* home_ = &functions_of_object;  ///< of the shared object that makes these calls
-  shared_owner<team_state<Backend>> team_;
+  std::shared_ptr<team_state<Backend>> team_;
   control_type control_;
   call_post<Backend, calls_state, Steps> post_;
   local_shared_ptr<bool> is_alive_;  ///< false when these calls are destroyed before others end

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <span>
 #include <string_view>
 

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -15,10 +14,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <class C>
 concept control_in_rows =
     control<C> && sizeof(typename C::slot_type) == sizeof(word*) &&
-    sizeof(typename C::cell_type) == sizeof(word*) && constructible_from<typename C::slot_type, word*> &&
-    constructible_from<typename C::cell_type, word*> && requires(C const& c, rank_t rank) {
+    sizeof(typename C::cell_type) == sizeof(word*) && std::constructible_from<typename C::slot_type, word*> &&
+    std::constructible_from<typename C::cell_type, word*> && requires(C const& c, rank_t rank) {
       { c.share(rank) } -> std::same_as<std::byte*>;
-      { C::stride } -> convertible_to<std::size_t>;
+      { C::stride } -> std::convertible_to<std::size_t>;
     };
 
 /// The words of one protocol on a part, or of one rank: `Count` cells, one behind the other.

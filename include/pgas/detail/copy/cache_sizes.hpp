@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

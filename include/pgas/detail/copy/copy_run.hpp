@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/detail/copy/cache_sizes.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 

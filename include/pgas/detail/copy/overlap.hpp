@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

@@ -3,10 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/detail/process/ticks.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/expects.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

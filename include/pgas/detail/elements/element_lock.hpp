@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/order_scope.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <type_traits>
 #include <utility>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/detail/process/uncaught_since.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/local_shared_ptr.hpp>
 #include <pgas/detail/window/only_call.hpp>
 #include <pgas/detail/window/state.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,7 +9,6 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/expects.hpp>

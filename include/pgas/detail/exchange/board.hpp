@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
@@ -14,10 +17,7 @@
 #include <pgas/detail/exchange/ranks_of_board.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <span>
 #include <type_traits>
 
@@ -96,7 +96,7 @@ class board {
     requires reaching_backend<Backend>
   {
     backend_->admit_peers();
-    sole_owner<trial> const owned(new trial{});
+    auto const owned = std::make_unique<trial>();
     trial& secret = *owned;
     secret.value = reinterpret_cast<std::uintptr_t>(&secret) ^
                    static_cast<word>(std::chrono::steady_clock::now().time_since_epoch().count());

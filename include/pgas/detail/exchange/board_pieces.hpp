@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/functions.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {

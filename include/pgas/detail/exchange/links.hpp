@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -9,7 +10,6 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
@@ -151,7 +151,7 @@ class links {
   }
   [[nodiscard]] static plain_list<rank_t> listed(group ranks) {
     plain_list<rank_t> list;
-    for (rank_t const rank : ranks) list.add(rank);
+    for (rank_t const rank : ranks) list.push_back(rank);
     return list;
   }
   [[nodiscard]] rank_t place_among(rank_t rank) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/concepts/control.hpp>
@@ -9,7 +10,6 @@
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <type_traits>
 #include <utility>
@@ -253,7 +253,7 @@ class node_media {
                        ranks_of_node(nodes_.first(node), nodes_.end(node), rank_));
     } else {
       plain_list<rank_t> neighbours;
-      for (rank_t rank = nodes_.first(node); rank < nodes_.end(node); ++rank) neighbours.add(rank);
+      for (rank_t rank = nodes_.first(node); rank < nodes_.end(node); ++rank) neighbours.push_back(rank);
       return near_type(control, first, waits, 0, neighbours);
     }
   }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/exchange/board_pieces.hpp>
-#include <pgas/detail/types/values.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 
@@ -20,7 +20,7 @@ concept noting_medium = posting_medium<M> && requires(M& m, rank_t r, std::size_
   m.wait_free(i);
   m.wait_posted(r, i);
   { m.has_posted(r, i) } -> std::same_as<bool>;
-  { M::short_bytes } -> convertible_to<std::size_t>;
+  { M::short_bytes } -> std::convertible_to<std::size_t>;
 };
 
 /// Collectives with one short piece a rank, each of which is a note in the slot of its number.

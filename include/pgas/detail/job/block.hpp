@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -8,7 +9,6 @@
 #include <cstring>
 #include <new>
 #include <pgas/detail/job/limits.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>

@@ -111,7 +111,7 @@ struct sighting {
     seen[kept++] = seen[r];
   }
   if (!any_waits) kept = 0;
-  seen.cut(kept);
+  seen.resize(kept);
   return seen;
 }
 

@@ -49,7 +49,7 @@ class lock_holder {
 /// released meanwhile costs nothing.
 class held_locks {
  public:
-  void add(lock_holder& one) { holders_.add(&one); }
+  void add(lock_holder& one) { holders_.push_back(&one); }
   void remove(lock_holder& one) noexcept { holders_.remove(&one); }
 
   /// The keys of all locks that the rank holds while it waits for `why`.

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/concepts/control.hpp>
@@ -21,8 +23,6 @@
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/wait_policy.hpp>
 #include <string>
@@ -75,7 +75,7 @@ class job {
   /// Joins a job whose memfd this process inherited. The program may join again, even if it has closed the
   /// descriptor since. No other process may join as the same rank while this one runs.
   [[nodiscard]] static job attach(int fd, rank_t rank) {
-    shared_owner<job_memory>& joined_before = one_per_process<joined>().memory;
+    std::shared_ptr<job_memory>& joined_before = one_per_process<joined>().memory;
     struct ::stat info {};
     bool const is_job = ::fstat(fd, &info) == 0 &&
                         static_cast<std::uint64_t>(info.st_size) >= job_memory::block_bytes() &&
@@ -315,7 +315,7 @@ class job {
   /// The job that this process has joined, also through another shared object.
   struct joined {
     static constexpr std::string_view shared_name = "joined job";
-    shared_owner<job_memory> memory;
+    std::shared_ptr<job_memory> memory;
   };
 
   /// Holds the block's lock. It is held for some hundred nanoseconds, at start-up and at the creation of
@@ -392,9 +392,9 @@ class job {
                  " runs; start programs from a rank without the variable PGAS_JOB_FD"});
   }
 
-  job(shared_owner<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}
+  job(std::shared_ptr<job_memory> m, rank_t rank) : memory_(std::move(m)), rank_(rank) {}
 
-  shared_owner<job_memory> memory_;
+  std::shared_ptr<job_memory> memory_;
   rank_t rank_;
   wait_policy waits_ = wait_policy_from_environment();
   bool shares_cores_ = block().ranks > block().cores;

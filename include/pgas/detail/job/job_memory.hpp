@@ -6,16 +6,16 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <pgas/detail/job/block.hpp>
 #include <pgas/detail/job/held_locks.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
@@ -70,14 +70,14 @@ class job_memory {
 
   /// Makes the memory of a new job, and keeps the memfd open. If the system refuses so much address space,
   /// asks for half of it, and so on. Throws errc::no_space or errc::unsupported.
-  [[nodiscard]] static shared_owner<job_memory> create(bool has_arena) {
+  [[nodiscard]] static std::shared_ptr<job_memory> create(bool has_arena) {
     std::uint64_t arena = within_file_limit(has_arena ? wanted_arena_bytes() : 0);
     int const fd = make_memfd();
     for (;; arena = arena / 2 / page * page) {
       std::uint64_t const bytes = block_bytes() + arena;
       if (::ftruncate(fd, static_cast<::off_t>(bytes)) == 0) {
         if (void* const base = map(fd, bytes); base != nullptr)
-          return shared_owner<job_memory>(new job_memory(base, bytes, fd));
+          return std::shared_ptr<job_memory>(new job_memory(base, bytes, fd));
       }
       if (arena <= least_arena) {
         int const why = errno;
@@ -89,11 +89,11 @@ class job_memory {
 
   /// Maps the memory of a job that another process has made; `file` describes its memfd. Leaves the
   /// descriptor to its owner. Throws errc::no_space.
-  [[nodiscard]] static shared_owner<job_memory> of_file(int fd, struct ::stat const& file, rank_t rank) {
+  [[nodiscard]] static std::shared_ptr<job_memory> of_file(int fd, struct ::stat const& file, rank_t rank) {
     auto const bytes = static_cast<std::uint64_t>(file.st_size);
     void* const base = map(fd, bytes);
     if (base == nullptr) throw_error(errc::no_space, rank, "attach", std::strerror(errno));
-    auto mapped = shared_owner<job_memory>(new job_memory(base, bytes, -1));
+    auto mapped = std::shared_ptr<job_memory>(new job_memory(base, bytes, -1));
     mapped->device_ = file.st_dev;
     mapped->file_ = file.st_ino;
     return mapped;

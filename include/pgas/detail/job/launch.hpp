@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -18,7 +19,6 @@
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/process/launched_rank.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
@@ -55,7 +55,7 @@ inline plain_list<descendant> descendants() {
     int parent = 0;
     int group = 0;
     if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d %d", &state, &parent, &group) != 3) continue;
-    if (state != 'Z') all.add({.pid = static_cast<::pid_t>(pid), .parent = parent, .group = group});
+    if (state != 'Z') all.push_back({.pid = static_cast<::pid_t>(pid), .parent = parent, .group = group});
   }
   ::closedir(open);
   // Moves the descendants to the front: first the children of this process, then theirs, and so on.
@@ -67,7 +67,7 @@ inline plain_list<descendant> descendants() {
     }
     if (next == found) break;
   }
-  all.cut(found);
+  all.resize(found);
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <limits>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <string>

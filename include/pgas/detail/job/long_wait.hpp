@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/job/blocked.hpp>
 #include <pgas/detail/job/held_locks.hpp>
@@ -9,7 +10,6 @@
 #include <pgas/detail/job/service.hpp>
 #include <pgas/detail/process/cores.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -154,7 +154,7 @@ class long_wait {
 
   void publish_locks(plain_list<lock_key> held) {
     auto& holds = job_.record().holds;
-    held.cut(std::min(held.size(), holds.size()));
+    held.resize(std::min(held.size(), holds.size()));
     for (std::size_t i = 0; i < held.size(); ++i) holds[i].store(held[i], std::memory_order_relaxed);
     if (held.size() < holds.size()) holds[held.size()].store(0, std::memory_order_relaxed);
     held_ = std::move(held);
@@ -165,7 +165,7 @@ class long_wait {
     if (at < next_check_) return;
     next_check_ = at + between_checks;
     auto now_held = job_.locks().during(why_);
-    now_held.cut(std::min(now_held.size(), job_block::max_locks));
+    now_held.resize(std::min(now_held.size(), job_block::max_locks));
     bool same = now_held.size() == held_.size();
     for (std::size_t i = 0; same && i < held_.size(); ++i) same = now_held[i] == held_[i];
     if (same) return;

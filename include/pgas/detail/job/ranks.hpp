@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <pgas/detail/job/job.hpp>
 #include <pgas/detail/process/uncaught.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -17,7 +17,7 @@ class team_ranks {
   /// The sub-team of `members`, which are numbers in this team. This rank has number `self` in the sub-team.
   [[nodiscard]] team_ranks sub_team(group members, rank_t self) const {
     team_ranks sub(self, static_cast<rank_t>(members.size()));
-    sub.world_ = shared_owner<plain_list<rank_t>>(new plain_list<rank_t>(to_world(members)));
+    sub.world_ = std::make_shared<plain_list<rank_t>>(to_world(members));
     return sub;
   }
 
@@ -36,7 +36,7 @@ class team_ranks {
     if (why.acquires == waiting_for::no_part || !why.awaited.empty()) return to_world(why.awaited);
     plain_list<rank_t> others;
     for (rank_t rank = 0; rank < size_; ++rank) {
-      if (rank != self_) others.add(to_world(rank));
+      if (rank != self_) others.push_back(to_world(rank));
     }
     return others;
   }
@@ -49,7 +49,7 @@ class team_ranks {
  private:
   rank_t self_;
   rank_t size_;
-  shared_owner<plain_list<rank_t>> world_;
+  std::shared_ptr<plain_list<rank_t>> world_;
 };
 
 /// Runs one rank's main and records its end in the job; returns true if main returned.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
-#include <pgas/detail/types/functions.hpp>
 #include <string_view>
 #include <utility>
 

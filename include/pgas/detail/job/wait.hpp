@@ -168,7 +168,7 @@ inline void job::fence() const {
       [&] {
         plain_list<rank_t> others;
         for (rank_t rank = 0; rank < size(); ++rank) {
-          if (rank != rank_) others.add(rank);
+          if (rank != rank_) others.push_back(rank);
         }
         return others;
       },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -29,7 +29,7 @@ class mail_office {
   ~mail_office() = default;
 
   [[nodiscard]] std::size_t open(message_receiver receiver) {
-    lines_.add(receiver);
+    lines_.push_back(receiver);
     return lines_.size() - 1;
   }
   void close(std::size_t line) noexcept { lines_[line] = {}; }
@@ -40,7 +40,7 @@ class mail_office {
     return !waits_for(to, kept_.size()) && try_mail(to, {line, message});
   }
   void send_later(rank_t to, std::size_t line, word message) {
-    if (!try_send(to, line, message)) kept_.add({to, {line, message}});
+    if (!try_send(to, line, message)) kept_.push_back({to, {line, message}});
   }
 
   void poll() {
@@ -127,7 +127,7 @@ class mail_office {
       kept_letter const one = kept_[i];
       if (waits_for(one.to, left) || !try_mail(one.to, one.what)) kept_[left++] = one;
     }
-    kept_.cut(left);
+    kept_.resize(left);
   }
 
   Mailbox mailbox_;
@@ -146,7 +146,7 @@ class mailed_control : public Control {
   [[nodiscard]] mail_office<Mailbox>& office() noexcept { return *office_; }
 
  private:
-  sole_owner<mail_office<Mailbox>> office_;
+  std::unique_ptr<mail_office<Mailbox>> office_;
 };
 
 /// The control that carries protocols on a backend: its words, with a post office if one of the protocols

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <pgas/concepts/rooted_control.hpp>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/team/collectives_state.hpp>
 #include <pgas/detail/team/handshake.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,8 +35,8 @@ struct kept_collective : started_collective {
 
 /// Keeps a started collective of this type until the last of its owners forgets it.
 template <class Kept, class Algorithm, class Medium, class Begin>
-shared_owner<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
-  return shared_owner<started_collective>(new Kept(algorithm, medium, std::forward<Begin>(begin)));
+std::shared_ptr<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
+  return std::make_shared<Kept>(algorithm, medium, std::forward<Begin>(begin));
 }
 
 /// Makes the memory of the media. Collective.
@@ -67,8 +67,8 @@ void make_collective_memory(State& state, collective_medium kind) {
 
 /// Carries out a collective that may need the memory of its medium, and makes that memory.
 template <class Result, class State, class Algorithm, class Begin>
-Result carry_out_in_memory(shared_owner<State> const& state, collective_name operation, Algorithm algorithm,
-                           std::size_t bytes, Begin begin, call_facts const& facts,
+Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name operation,
+                           Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts,
                            collective_call const& call) {
   constexpr collective_medium kind = Algorithm::stands_on;
   auto& operations = state->operations;
@@ -130,8 +130,8 @@ inline constexpr bool is_all_in_notes = [] {
 /// `bytes` are those of this rank's elements as far as all ranks know them. `FixedBytes` are the same if the
 /// compiler knows them too, else 0: for a short value it then compiles the notes and no steps.
 template <class Result, std::size_t FixedBytes, class State, class Algorithm, class Begin>
-Result carry_out_collective(shared_owner<State> const& state, collective_name operation, Algorithm algorithm,
-                            std::size_t bytes, Begin begin, call_facts const& facts) {
+Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
+                            Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
   constexpr collective_medium kind = Algorithm::stands_on;
   using medium_type = std::remove_reference_t<decltype(state->operations.template medium<kind>())>;
   collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,

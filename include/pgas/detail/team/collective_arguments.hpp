@@ -8,11 +8,11 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/range_concepts.hpp>
 #include <pgas/team/collective_choice.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>

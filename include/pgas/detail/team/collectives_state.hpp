@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/collective.hpp>
@@ -12,8 +13,6 @@
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/team/started_collective.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -117,7 +116,7 @@ class collectives_state {
   }
   /// The flags of buffers, which are made with their memory.
   [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
-  void lie_on(collective_medium kind, sole_owner<segment_type> memory) {
+  void lie_on(collective_medium kind, std::unique_ptr<segment_type> memory) {
     if (lies_on_nodes(kind) || kind == collective_medium::boards) {
       board_memory_ = std::move(memory);
       if constexpr (has_boards) board_.lie_on(*board_memory_);
@@ -130,7 +129,7 @@ class collectives_state {
   }
 
   /// The same for buffers, whose flags are words of their own.
-  void lie_on(sole_owner<segment_type> memory, sole_owner<control_type> flags) {
+  void lie_on(std::unique_ptr<segment_type> memory, std::unique_ptr<control_type> flags) {
     buffer_memory_ = std::move(memory);
     flags_ = std::move(flags);
     buffers_.lie_on(*buffer_memory_, *flags_);
@@ -192,9 +191,9 @@ class collectives_state {
     return is_over;
   }
   /// Queues one that is begun and not over.
-  void queue(shared_owner<started_collective> one) { queue_.push(std::move(one)); }
+  void queue(std::shared_ptr<started_collective> one) { queue_.push(std::move(one)); }
   /// Queues a collective, and carries it out as far as that goes without waiting.
-  void start(shared_owner<started_collective> one) {
+  void start(std::shared_ptr<started_collective> one) {
     rethrow();
     queue_.push(std::move(one));
     advance();
@@ -245,7 +244,7 @@ class collectives_state {
   using shelf_type = shelf<control_type, segment_type>;
   using buffers_type = message_buffers<control_type, segment_type>;
 
-  [[nodiscard]] sole_owner<segment_type> const& memory(collective_medium kind) const noexcept {
+  [[nodiscard]] std::unique_ptr<segment_type> const& memory(collective_medium kind) const noexcept {
     if (kind == collective_medium::buffers) return buffer_memory_;
     return lies_on_nodes(kind) || kind == collective_medium::boards ? board_memory_ : link_memory_;
   }
@@ -379,10 +378,10 @@ class collectives_state {
   board_type board_;
   buffers_type buffers_;
   std::conditional_t<has_nodes, std::optional<node_media_type>, no_nodes> by_nodes_;
-  sole_owner<segment_type> link_memory_;
-  sole_owner<segment_type> board_memory_;
-  sole_owner<segment_type> buffer_memory_;
-  sole_owner<control_type> flags_;
+  std::unique_ptr<segment_type> link_memory_;
+  std::unique_ptr<segment_type> board_memory_;
+  std::unique_ptr<segment_type> buffer_memory_;
+  std::unique_ptr<control_type> flags_;
   collective_queue queue_;
   bool is_at_work_ = false;
   std::exception_ptr last_error_;              ///< of a collective that has thrown

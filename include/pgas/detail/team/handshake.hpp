@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>
 #include <string_view>
@@ -140,7 +140,7 @@ class handshake {
   template <class Attach>
   auto attach_to(reservation const& made, Attach&& attach) {
     using result = std::remove_cvref_t<decltype(attach(made.handle))>;
-    sole_owner<result> attached;
+    std::unique_ptr<result> attached;
     if (!made.is_there) return attached;
     try {
       attached.reset(new result(attach(made.handle)));

@@ -4,10 +4,10 @@
 #include <array>
 #include <initializer_list>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/types/range_concepts.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
+#include <ranges>
 #include <span>
 #include <type_traits>
 

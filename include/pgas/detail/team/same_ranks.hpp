@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/steps.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <string_view>
 #include <utility>
 
@@ -22,7 +22,7 @@ struct started_collective {
   steps run;  ///< none before it begins, and after it has ended
   std::exception_ptr error;
   bool is_done = false;
-  shared_owner<started_collective> next;  ///< in the queue of its team
+  std::shared_ptr<started_collective> next;  ///< in the queue of its team
 };
 
 /// The started collectives of a team that have not ended, in the order of their calls. Each keeps the next
@@ -42,20 +42,20 @@ class collective_queue {
   [[nodiscard]] bool has_one() const noexcept { return first_ && !first_->next; }
   [[nodiscard]] started_collective& front() const noexcept { return *first_; }
 
-  void push(shared_owner<started_collective> one) noexcept {
+  void push(std::shared_ptr<started_collective> one) noexcept {
     started_collective* const added = one.get();
     (empty() ? first_ : last_->next) = std::move(one);
     last_ = added;
   }
   /// Takes the first one out.
-  shared_owner<started_collective> pop() noexcept {
+  std::shared_ptr<started_collective> pop() noexcept {
     auto gone = std::move(first_);
     first_ = std::move(gone->next);
     return gone;
   }
 
  private:
-  shared_owner<started_collective> first_;
+  std::shared_ptr<started_collective> first_;
   started_collective* last_ = nullptr;  ///< the last one, unless the queue is empty
 };
 

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/detail/team/collectives_state.hpp>
 #include <pgas/detail/team/open_accesses.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/team/default_protocols.hpp>
 #include <utility>
 
@@ -40,7 +40,7 @@ class deferred_error {
 
   /// The epochs of a window of this rank. A lock that opens there finds a kept error by its look at them.
   void add(open_accesses& window) {
-    windows_.add(&window);
+    windows_.push_back(&window);
     window.hinder(error_ != nullptr);
   }
   void remove(open_accesses& window) noexcept { windows_.remove(&window); }
@@ -72,7 +72,7 @@ struct team_state {
   using control_type = typename Backend::control_type;
 
   /// `which` is the number of a team that was split from another one.
-  team_state(Backend b, control_type c, shared_owner<deferred_error> e, std::uint64_t which = 1)
+  team_state(Backend b, control_type c, std::shared_ptr<deferred_error> e, std::uint64_t which = 1)
       : backend(std::move(b)),
         control(std::move(c)),
         collectives(backend, control),
@@ -95,7 +95,7 @@ struct team_state {
   control_type control;
   slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
   operations_type operations;
-  shared_owner<deferred_error> deferred;
+  std::shared_ptr<deferred_error> deferred;
   int windows = 0;       ///< the number of the next window, the same on every rank
   int splits = 0;        ///< how often the team was split, the same on every rank
   std::uint64_t number;  ///< the same on every rank, and another one than that of any other team of the job

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 #include <string_view>

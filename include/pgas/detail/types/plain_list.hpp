@@ -52,8 +52,8 @@ class list_memory {
   std::size_t size_ = 0;
 };
 
-/// A std::vector of elements that are copied by their bytes, for lists within the library. Of a std::vector
-/// the compiler makes 150 classes and functions for each type of elements, 1 % of a short program.
+/// A std::vector of elements that are copied by their bytes, for lists within the library. A std::vector is
+/// 150 classes and functions to the compiler for each type of elements, which is 1 % of a short program.
 template <class T>
 class plain_list {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -83,19 +83,19 @@ class plain_list {
   [[nodiscard]] T& operator[](std::size_t i) noexcept { return begin()[i]; }
   [[nodiscard]] T const& operator[](std::size_t i) const noexcept { return begin()[i]; }
 
-  void add(T const& element) {
+  void push_back(T const& element) {
     T const copy = element;  // which may be one of the list
     memory_.reserve((size() + 1) * each);
     begin()[size()] = copy;
     memory_.set_size(size() + 1);
   }
-  /// Drops the elements from number `count` on.
-  void cut(std::size_t count) noexcept { memory_.set_size(count); }
+  /// Drops the elements from number `count` on. Requires as many.
+  void resize(std::size_t count) noexcept { memory_.set_size(count); }
   /// Takes out an element that is in the list, and moves those behind it up. It looks from the back.
   void remove(T const& element) noexcept {
     T* at = end() - 1;
     while (*at != element) --at;
-    for (cut(size() - 1); at != end(); ++at) *at = at[1];
+    for (resize(size() - 1); at != end(); ++at) *at = at[1];
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
@@ -15,7 +16,6 @@
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/local_shared_ptr.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/detail/window/window_boundary.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
@@ -83,7 +83,7 @@ struct window_state : use_count, lock_holder {
            (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
   }
 
-  window_state(shared_owner<team_state<Backend>> t, segment_type s, control_type c, std::string l)
+  window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)
       : team(std::move(t)),
         segment(std::move(s)),
         control(std::move(c)),
@@ -192,14 +192,14 @@ struct window_state : use_count, lock_holder {
     rank_t const awaited = why.window == number ? why.acquires : waiting_for::no_part;
     access_open.for_each_lock([&](rank_t part) {
       rank_t const in_job = team->backend.world_rank(part);
-      if (in_job != awaited && lock_is_taken(lock, part)) to.add(key_of_lock(number, in_job));
+      if (in_job != awaited && lock_is_taken(lock, part)) to.push_back(key_of_lock(number, in_job));
     });
-    if (holds_exclusively(lock)) to.add(key_of_lock(number, waiting_for::all_parts));
+    if (holds_exclusively(lock)) to.push_back(key_of_lock(number, waiting_for::all_parts));
     bool const opens = awaited != waiting_for::no_part && why.operation == "lock_all";
     if (access_open.is_lock_all() || opens) add_held_by_lock_all(awaited, to);
   }
 
-  shared_owner<team_state<Backend>> team;
+  std::shared_ptr<team_state<Backend>> team;
   segment_type segment;
   control_type control;
   std::string label;
@@ -249,16 +249,16 @@ struct window_state : use_count, lock_holder {
   /// in the order of ranks then, unless they say which ones they have.
   void add_held_by_lock_all(rank_t awaited, plain_list<lock_key>& to) const {
     using lock_type = typename Protocols::lock::template on<control_type>;
-    if (holds_whole_window(lock)) return to.add(key_of_lock(number, whole_window));
+    if (holds_whole_window(lock)) return to.push_back(key_of_lock(number, whole_window));
     if constexpr (requires { lock.has_in_all(rank_t{}); }) {
       for (rank_t part = 0; part < ranks(); ++part) {
-        if (lock.has_in_all(part)) to.add(key_of_lock(number, team->backend.world_rank(part)));
+        if (lock.has_in_all(part)) to.push_back(key_of_lock(number, team->backend.world_rank(part)));
       }
     } else if (awaited == waiting_for::all_parts ? waits_announced<lock_type> : access_open.is_lock_all()) {
-      to.add(key_of_lock(number, whole_window));
+      to.push_back(key_of_lock(number, whole_window));
     } else {
       for (rank_t part = 0; awaited >= 0 && team->backend.world_rank(part) != awaited; ++part)
-        to.add(key_of_lock(number, team->backend.world_rank(part)));
+        to.push_back(key_of_lock(number, team->backend.world_rank(part)));
     }
   }
 };

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/process/stack_watch.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/with_options.hpp>
 #include <pgas/machines/simulated/network.hpp>
 #include <string_view>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <pgas/detail/control/hand_on_line.hpp>
 #include <pgas/detail/control/handing_cell.hpp>
@@ -8,7 +9,6 @@
 #include <pgas/detail/job/held_extent.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/wait.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -155,7 +155,7 @@ class mapped_control : public control_of_locks {
         why, label_, [&] { return ranks_.to_world(why.awaited); },
         [&] {
           plain_list<std::uint32_t*> bells;
-          for (auto const& each : words) bells.add(beside(each.at_));
+          for (auto const& each : words) bells.push_back(beside(each.at_));
           return bells;
         });
     return found;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -14,7 +15,6 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/job/job.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

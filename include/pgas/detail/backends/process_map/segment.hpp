@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/detail/elements/native_element.hpp>
@@ -11,7 +12,6 @@
 #include <pgas/detail/job/held_extent.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/shared_owner.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <utility>
 
@@ -37,11 +37,11 @@ class mapped_segment {
     if (has_own_pages(stride_) && part_bytes(rank()) != 0)
       extent.populate(own - skew, in_pages(skew + part_bytes(rank())));
     extent.show_in_core(own, part_bytes(rank()));
-    memory_ = shared_owner<held_extent>(new held_extent(std::move(extent))).as_keeper();
+    memory_ = std::make_shared<held_extent>(std::move(extent));
   }
   /// Wraps memory outside the arena, which all ranks map and which begins with a header: see write_header.
   /// `memory` keeps it mapped.
-  mapped_segment(std::byte* header, keeper memory, team_ranks ranks)
+  mapped_segment(std::byte* header, std::shared_ptr<void const> memory, team_ranks ranks)
       : memory_(std::move(memory)), ranks_(std::move(ranks)), header_(header) {
     fixed_header head;
     std::memcpy(&head, header_, sizeof head);
@@ -203,7 +203,7 @@ class mapped_segment {
     return *reinterpret_cast<T*>(part(at.rank) + at.offset);
   }
 
-  keeper memory_;  ///< keeps the memory mapped
+  std::shared_ptr<void const> memory_;  ///< keeps the memory mapped
   team_ranks ranks_;
   std::byte* header_;
   std::byte* base_ = nullptr;

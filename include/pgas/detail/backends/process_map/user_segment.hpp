@@ -3,15 +3,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <pgas/detail/backends/process_map/process_memory.hpp>
 #include <pgas/detail/backends/process_map/segment.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/algorithms.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/detail/types/plain_list.hpp>
-#include <pgas/detail/types/sole_owner.hpp>
 #include <string>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -239,7 +239,7 @@ class user_segment {
   job job_;
   bytes_out own_;
   bool ranks_are_threads_;
-  sole_owner<std::uint64_t> probe_;       ///< for peers' probes: in this process alone, never in a mapping
+  std::unique_ptr<std::uint64_t> probe_;  ///< for peers' probes: in this process alone, never in a mapping
   std::optional<mapped_segment> copies_;  ///< peers access these if they cannot access the memory
   plain_list<std::byte> seen_;            ///< the last state on which the own part and its copy agreed
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +13,6 @@
 #include <pgas/detail/process/fiber.hpp>
 #include <pgas/detail/process/stack_watch.hpp>
 #include <pgas/detail/text/text.hpp>
-#include <pgas/detail/types/durations.hpp>
 #include <pgas/machines/simulated/options.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string>

@@ -93,7 +93,7 @@ struct wait {
     for (std::size_t other = 0; why.alone && other < waits.size(); ++other) {
       waiting_for const theirs = waits[other] != nullptr ? waits[other]->reason() : waiting_for{};
       if (waits[other] != &waiter && has_wanted(locks[other].during(theirs), why))
-        found.add(static_cast<rank_t>(other));
+        found.push_back(static_cast<rank_t>(other));
     }
     return found;
   };

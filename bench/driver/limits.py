@@ -16,8 +16,8 @@ LIMITS = [
     (r'checked_.*', 'The same program without the checker. A check looks at the shadow of each byte, which is as large again.'),
     (r'.*/SCC, lines/\d+', 'The fewest lines that must move over the mesh, counted on paper.'),
     (r'.*/SCC, drops/\d+', 'One drop for each part that another rank may have written, counted on paper. '
-     'tests/counts_test.cpp and tests/halo_test.cpp hold it.'),
-    (r'.*/SCC, flushes of a cache/\d+', 'None: writes go past the caches, so no cache is flushed. tests/counts_test.cpp holds it.'),
+     'tests/coherence/counts_test.cpp and tests/array/halo/halo_test.cpp hold it.'),
+    (r'.*/SCC, flushes of a cache/\d+', 'None: writes go past the caches, so no cache is flushed. tests/coherence/counts_test.cpp holds it.'),
     (r'fence/instructions', 'The flags of two ranks by hand, 13 instructions. Of our 21, 5 find the epoch and look whether it is open, 2 look '
      'which fence the window has, 5 count this fence and add to the sum, 3 look whether a rank sleeps on the word, and 4 compare and return. 2 '
      'more are addresses for calls out of line. Experiment: 27 with a call that wakes a sleeper before the comparison, since six save '
@@ -283,7 +283,7 @@ REASONS = [
     (None, r'put 1024 rows of .*', 1, 64, 'The kernel copies each row; by hand it would, too.'),
     (None, r'.*/user_memory', 1, 64, 'Its program has the target, beside the system\'s own copy.'),
     (None, r'.*/scc', 1, 64, 'A speed of the emulator, which no other program has.'),
-    ('counts', r'.*/instructions(/\d+)?', 1, 64, 'A count is held by tests/counts_test.cpp, which fails when it grows; times have the '
+    ('counts', r'.*/instructions(/\d+)?', 1, 64, 'A count is held by tests/coherence/counts_test.cpp, which fails when it grows; times have the '
      'targets.'),
     (None, r'include .*', 1, 64, 'Only the two entrances, pgas.hpp and core.hpp, have a bar; the others are parts of them.'),
     ('async', r'await_put/8', 1, 64, 'A put without a wait is one store, so any coroutine around it is a multiple; await_get has '

@@ -2,7 +2,7 @@
 // errors at most: 1
 // SPDX-License-Identifier: BSL-1.0
 #include <pgas/pgas.hpp>
-#include "../incoherent/backend.hpp"
+#include "../support/incoherent/backend.hpp"
 
 int main() {
   pgas::run<pgas_test::incoherent::backend>(2, [](auto& team) {

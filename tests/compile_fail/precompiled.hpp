@@ -4,7 +4,7 @@
 
 // clang instantiates once, here, what most programs need. g++ would do that again in each program.
 #ifdef __clang__
-#include "../incoherent/backend.hpp"
+#include "../support/incoherent/backend.hpp"
 
 template <class Backend>
 void right_program() {

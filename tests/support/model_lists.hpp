@@ -32,7 +32,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "../incoherent/backend.hpp"
+#include "incoherent/backend.hpp"
 #include "temporary_pool.hpp"
 
 /// The backends and policies that the suites run on, as lists: a name added to one inherits each suite of its

@@ -3,7 +3,7 @@
 
 #include <pgas/pgas.hpp>
 
-#include "../../incoherent/backend.hpp"
+#include "../../support/incoherent/backend.hpp"
 
 /// Replaces examples/support/backends.hpp: the same examples, on the deliberately incoherent backend.
 namespace example {

@@ -75,8 +75,8 @@ class rma_segment {
   }
 
   // MPI's flushes of all targets are not used. On UCX 1.13, with Open MPI 4.1.4 and with MPICH 4.0.2, they
-  // return before puts have left their sources (found by tests/window_test.cpp), and a flush of one target
-  // does not.
+  // return before puts have left their sources (found by tests/window/window_test.cpp), and a flush of one
+  // target does not.
 
   void flush(rank_t target) {
     if (under_way_.erase(target)) window_.flush(target);
@@ -176,7 +176,8 @@ class rma_segment {
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const {
 #if defined(OPEN_MPI)
-    // On UCX, Open MPI 4.1.4 adds floating point numbers as whole ones (found by tests/atomics_test.cpp).
+    // On UCX, Open MPI 4.1.4 adds floating point numbers as whole ones (found by
+    // tests/window/atomics_test.cpp).
     if constexpr (std::is_floating_point_v<T> && Op::kind != op_kind::replace && Op::kind != op_kind::no_op) {
       T old = atomic_load<T>(at);
       for (;;) {

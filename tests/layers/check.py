@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Includes point down only, and no function but one that throws is cold: check.py INCLUDE_DIR. The list of layers is
-the one in README.md, under "## Layers"."""
+the one in include/pgas/README.md, under "## Layers"."""
 import pathlib
 import re
 import sys
@@ -13,8 +13,8 @@ HEAVY = {'boost/asio': r'((detail/)?backends/loopback(/.*|\.hpp)|async/asio\.hpp
          'mpi.h': r'(detail/mpi/.*|(detail/)?backends/(mpi|cluster)(/.*|\.hpp)|mpi\.hpp)'}
 
 root = pathlib.Path(sys.argv[1])
-readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
-listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', readme, re.MULTILINE | re.DOTALL).group(1)
+page = (root / 'pgas/README.md').read_text()
+listing = re.search(r'^## Layers$.*?^```$\n(.*?)^```$', page, re.MULTILINE | re.DOTALL).group(1)
 LINES = [line for line in reversed(listing.splitlines()) if line.strip()]
 LEVELS, LAYERS = {}, {}  # folder -> number of its line; folder -> the layer of which it is a part
 for number, line in enumerate(LINES):
@@ -57,7 +57,7 @@ headers = sorted(root.glob('pgas/**/*.hpp'))
 for path in headers:
     name = str(path.relative_to(root / 'pgas'))
     if folder(name) not in LEVELS:
-        wrong.append(f'{name}: its folder is no layer; add it to the list under "Layers" in README.md')
+        wrong.append(f'{name}: its folder is no layer; add it to the list under "Layers" in include/pgas/README.md')
         continue
     mine = LEVELS[folder(name)]
     text = path.read_text()

@@ -7,8 +7,8 @@ import shlex
 
 import history
 import judge
-import limits
 import methods
+import notebook
 import words
 
 COLOURS = {'ours': 'var(--ours)', 'hand': '#8a8a8a', 'peer': '#d1662a'}
@@ -125,14 +125,15 @@ def details(row, runs, pictures):
     """What a row folds out to."""
     name = judge.name_of(row)
     curve = next((picture for picture, about in pictures if about == row['row']), None)
-    limit = limits.limit_of(name)
+    limit, *tried = notebook.limit_of(name) or ['Nobody has said what the limit is.']
     parts = [
         ('Picture', bars(row) + (f'<p><a href="#{curve}">Over all sizes or ranks</a></p>' if curve else '')),
         ('History', past(row, runs)),
         ('How it is measured', f'<p>{html.escape(methods.method_of(name) + methods.PAIRS * bool(row["raw"] or row["peers"]))}</p>'
          f'<p>Rounds: {row["rounds"]}. <code>tools/bench --why {html.escape(shlex.quote(name))}</code> shows the instructions of its inner loop.</p>'),
         *([('Counted', '<br>'.join(map(html.escape, row['counts'])))] if row.get('counts') else []),
-        ('Its limit', f'<p>{html.escape(limit or "Nobody has said what the limit is.")}</p>' + because(row)),
+        ('Its limit', f'<p>{html.escape(limit)}</p>' + because(row)),
+        *([('Tried', '<ul>' + ''.join(f'<li>{html.escape(text)}</li>' for text in tried) + '</ul>')] if tried else []),
     ]
     return ''.join(f'<section><h4>{title}</h4>{text}</section>' for title, text in parts)
 

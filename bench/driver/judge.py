@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from dataclasses import asdict
 
-import limits
+import notebook
 import spread
 import suites
 
@@ -208,7 +208,7 @@ def judge_row(samples, given_target=None, missing=None):
         row['ahead']['beside'] = reference
     row['short'] = short
     row['verdict'] = ('' if not judged else 'BEHIND' if 'BEHIND' in judged else 'noise' if '?' in judged else 'ok')
-    row['reason'] = limits.why_untargeted(row, name_of(row))
+    row['reason'] = notebook.why_untargeted(row, name_of(row))
     return row
 
 

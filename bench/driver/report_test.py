@@ -21,11 +21,11 @@ import growth
 import history
 import judge
 import launch
-import limits
 import machine
 import maps
 import methods
 import nodes
+import notebook
 import page
 import paper_judge
 import paper_model
@@ -1357,8 +1357,8 @@ class EveryRow(unittest.TestCase):
         for suite, ranks, name in self.names():
             target = suites.target_of(name, ranks)
             with self.subTest(suite=suite, ranks=ranks, name=name):
-                self.assertTrue(target.raw or target.ahead or limits.reason_of(suite, name, ranks))
-                self.assertTrue(limits.limit_of(name))
+                self.assertTrue(target.raw or target.ahead or notebook.reason_of(suite, name, ranks))
+                self.assertTrue(notebook.limit_of(name))
 
     def test_each_count_on_the_chip_stands_beside_the_fewest(self):
         counted = [(n, name) for suite, n, name in self.names() if suite == 'counts' and '/SCC, ' in name]
@@ -1371,10 +1371,10 @@ class EveryRow(unittest.TestCase):
 
     def test_each_reason_and_each_limit_is_that_of_a_row(self):
         known = list(self.names())
-        for of, names, least, most, why in limits.REASONS:
-            self.assertTrue(any(limits.reason_of(suite, name, ranks) == why for suite, ranks, name in known), (of, names))
-        for names, text in limits.LIMITS:
-            self.assertTrue(any(limits.limit_of(name) == text for _, _, name in known), names)
+        for of, names, least, most, why in notebook.REASONS:
+            self.assertTrue(any(notebook.reason_of(suite, name, ranks) == why for suite, ranks, name in known), (of, names))
+        for names, text in notebook.LIMITS:
+            self.assertTrue(any(notebook.limit_of(name) == text for _, _, name in known), names)
 
     def test_a_row_without_both_is_counted(self):
         unknown = judge.judge(rounds(1e-9, row='new', mode='', size=0))

@@ -108,7 +108,7 @@ void random_sequence(Team& team, std::uint64_t seed) {
     auto const folded = folded_before(ranks);
     // A rank assumes that caches are near, or the opposite. Both ways are right, also where ranks differ.
     if (own.one_in(2))
-      team.state()->operations.template medium<collective_medium::boards>().assume_near(own.one_in(2));
+      team.state()->operations.template medium<collective_medium::shared_areas>().assume_near(own.one_in(2));
     std::string const what = "step " + std::to_string(step) + ", operation " + std::to_string(which) + ", " +
                              std::to_string(count) + " elements, root " + std::to_string(root);
     std::span<number const> const all = from;
@@ -187,8 +187,9 @@ TEST_CASE("single copies: where the system forbids them, ranks agree on it and r
           if (who < 0 || who == team.rank()) forbid_process_memory();
           random_sequence(team, 7);
           std::vector<std::byte> mine(100'000);
-          auto const place = team.state()->operations.template medium<collective_medium::boards>().place_of(
-              std::span<std::byte const>(mine));
+          auto const place =
+              team.state()->operations.template medium<collective_medium::shared_areas>().place_of(
+                  std::span<std::byte const>(mine));
           require(!place.is_there(), "no rank offers private memory");
         });
       }
@@ -196,29 +197,30 @@ TEST_CASE("single copies: where the system forbids them, ranks agree on it and r
   });
 }
 
-TEST_CASE("boards: a rank that only gives posts three messages of four pieces before a reader has come") {
+TEST_CASE(
+    "shared areas: a rank that only gives posts three messages of four pieces before a reader has come") {
   everywhere<shared_models>(
       [](auto& team) {
         std::vector<number> some(1000);
-        team.broadcast(some);  // makes the boards
-        auto& board = team.state()->operations.template medium<collective_medium::boards>();
+        team.broadcast(some);  // makes the shared areas
+        auto& area = team.state()->operations.template medium<collective_medium::shared_areas>();
         constexpr int messages = 3;
         constexpr std::size_t pieces = 4;
         team.barrier();  // the reader has ended the broadcast
         if (team.rank() != 0) team.barrier();
         for (int c = 0; c < messages; ++c) {
-          board.begin(board.buffer_bytes);
+          area.begin(area.buffer_bytes);
           for (std::size_t i = 0; i < pieces; ++i) {
             if (team.rank() == 0) {
-              require(board.is_free(i), "no piece lies where an unread one lies");
-              std::memcpy(board.own(i), &i, sizeof i);
-              board.post(i);
+              require(area.is_free(i), "no piece lies where an unread one lies");
+              std::memcpy(area.own(i), &i, sizeof i);
+              area.post(i);
             } else {
-              board.wait_posted(0, i);
-              require(std::memcmp(board.piece(0, i), &i, sizeof i) == 0, "each piece is there");
+              area.wait_posted(0, i);
+              require(std::memcmp(area.piece(0, i), &i, sizeof i) == 0, "each piece is there");
             }
           }
-          board.end();
+          area.end();
         }
         if (team.rank() == 0) team.barrier();
         team.barrier();
@@ -232,14 +234,14 @@ TEST_CASE("single copies: where the system allows them, ranks offer private memo
         std::vector<number> mine(20'000, static_cast<number>(team.rank()));
         team.broadcast(mine);
         auto w = make_window<number>(team, 10);
-        auto& board = team.state()->operations.template medium<collective_medium::boards>();
+        auto& area = team.state()->operations.template medium<collective_medium::shared_areas>();
         using reach = memory_place::reach;
         bool const are_processes = std::is_same_v<typename std::remove_cvref_t<decltype(team)>::backend_type,
                                                   pgas::backends::process_map>;
         require(
-            board.place_of(std::as_bytes(std::span(mine))).by == (are_processes ? reach::call : reach::none),
+            area.place_of(std::as_bytes(std::span(mine))).by == (are_processes ? reach::call : reach::none),
             "private memory is in reach of calls between processes, and not between threads");
-        require(board.place_of(std::as_bytes(w.local())).by == reach::access,
+        require(area.place_of(std::as_bytes(w.local())).by == reach::access,
                 "the arena is in reach of loads");
       },
       {2});
@@ -251,7 +253,7 @@ TEST_CASE("single copies: a system that forbids them later gives an error that n
       auto const e = error_of<Model>(2, [](auto& team) {
         std::vector<number> mine(50'000);
         team.broadcast(mine);
-        team.state()->operations.template medium<collective_medium::boards>().assume_near(false);
+        team.state()->operations.template medium<collective_medium::shared_areas>().assume_near(false);
         if (team.rank() == 1) forbid_process_memory();
         team.broadcast(mine);
       });
@@ -306,48 +308,48 @@ TEST_CASE("single copies: source and result may be one block of a window") {
       {2, 3});
 }
 
-/// The board of a team with one step changed.
-template <class Board, class Change>
-class changed_board {
+/// The shared area of a team with one step changed.
+template <class Area, class Change>
+class changed_area {
  public:
-  static constexpr std::size_t buffers = Board::buffers;
-  static constexpr std::size_t buffer_bytes = Board::buffer_bytes;
+  static constexpr std::size_t buffers = Area::buffers;
+  static constexpr std::size_t buffer_bytes = Area::buffer_bytes;
 
-  changed_board(Board& board, Change change) : board_(&board), change_(change) {}
-  [[nodiscard]] rank_t rank() const { return board_->rank(); }
-  [[nodiscard]] rank_t size() const { return board_->size(); }
-  void begin(std::size_t longest_piece) { board_->begin(longest_piece); }
-  void end() { board_->end(); }
-  [[nodiscard]] std::byte* own(std::size_t i) const { return board_->own(i); }
-  [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const { return board_->piece(r, i); }
-  bool is_free(std::size_t i) { return board_->is_free(i); }
-  auto until_free(std::size_t i) { return board_->until_free(i); }
-  void post(std::size_t i) { board_->post(i); }
-  auto posted(rank_t r, std::size_t i) { return board_->posted(r, i); }
-  void done_to(std::size_t i) { board_->done_to(i); }
-  void announce(std::size_t block) { board_->announce(block); }
-  void compare_announced(rank_t r, std::size_t block) const { board_->compare_announced(r, block); }
+  changed_area(Area& area, Change change) : area_(&area), change_(change) {}
+  [[nodiscard]] rank_t rank() const { return area_->rank(); }
+  [[nodiscard]] rank_t size() const { return area_->size(); }
+  void begin(std::size_t longest_piece) { area_->begin(longest_piece); }
+  void end() { area_->end(); }
+  [[nodiscard]] std::byte* own(std::size_t i) const { return area_->own(i); }
+  [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const { return area_->piece(r, i); }
+  bool is_free(std::size_t i) { return area_->is_free(i); }
+  auto until_free(std::size_t i) { return area_->until_free(i); }
+  void post(std::size_t i) { area_->post(i); }
+  auto posted(rank_t r, std::size_t i) { return area_->posted(r, i); }
+  void done_to(std::size_t i) { area_->done_to(i); }
+  void announce(std::size_t block) { area_->announce(block); }
+  void compare_announced(rank_t r, std::size_t block) const { area_->compare_announced(r, block); }
   void compare_blocks(rank_t r, std::size_t theirs, std::size_t mine) const {
-    board_->compare_blocks(r, theirs, mine);
+    area_->compare_blocks(r, theirs, mine);
   }
-  [[nodiscard]] memory_place place_of(pgas::bytes_in memory) const { return board_->place_of(memory); }
-  void offer(std::size_t i, memory_place place) { board_->offer(i, place); }
-  [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const { return board_->offered(r, i); }
-  [[nodiscard]] std::byte* address_of(memory_place place) const { return board_->address_of(place); }
+  [[nodiscard]] memory_place place_of(pgas::bytes_in memory) const { return area_->place_of(memory); }
+  void offer(std::size_t i, memory_place place) { area_->offer(i, place); }
+  [[nodiscard]] memory_place offered(rank_t r, std::size_t i) const { return area_->offered(r, i); }
+  [[nodiscard]] std::byte* address_of(memory_place place) const { return area_->address_of(place); }
   void fetch(rank_t r, memory_place place, std::size_t first, pgas::bytes_out into) {
     change_.before_fetch();
-    board_->fetch(r, place, first, into);
+    area_->fetch(r, place, first, into);
   }
   void deliver(rank_t r, memory_place place, std::size_t first, pgas::bytes_in from) {
-    board_->deliver(r, place, first, from);
+    area_->deliver(r, place, first, from);
   }
   auto read_by(rank_t r, std::size_t i) {
     // Piece 0 of the collective before has been read.
-    return Change::waits_for_readers ? board_->read_by(r, i) : board_->read_by(board_->rank(), i);
+    return Change::waits_for_readers ? area_->read_by(r, i) : area_->read_by(area_->rank(), i);
   }
 
  private:
-  Board* board_;
+  Area* area_;
   Change change_;
 };
 struct no_change {
@@ -373,10 +375,10 @@ bool broadcasts_right(Team& team, Change change) {
   auto const mine = std::span<number>(w.local());
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = element(team.rank(), i, 0);
   std::vector<number> some(1000);
-  team.broadcast(some);  // makes the boards
+  team.broadcast(some);  // makes the shared areas
   auto& operations = team.state()->operations;
-  auto& board = operations.template medium<collective_medium::boards>();
-  changed_board medium(board, change);
+  auto& area = operations.template medium<collective_medium::shared_areas>();
+  changed_area medium(area, change);
   if (team.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(30));
   operations.run("broadcast", pgas::detail::collective_call("broadcast", mine.size_bytes(), 0),
                  [&] { return direct::broadcast(medium, std::as_writable_bytes(mine), 0); });

@@ -351,7 +351,7 @@ bool carry_out(Team& team, Algorithm a, std::size_t which, call c, Chain in_orde
   };
   if constexpr (is_automatic) {
     return on(static_cast<void*>(nullptr));
-  } else if constexpr (Algorithm::stands_on == collective_medium::boards && !state::has_boards) {
+  } else if constexpr (Algorithm::stands_on == collective_medium::shared_areas && !state::has_shared_areas) {
     return false;
   } else if constexpr (Algorithm::stands_on == collective_medium::nodes && !state::has_nodes) {
     return false;

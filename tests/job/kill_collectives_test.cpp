@@ -99,8 +99,8 @@ constexpr char const* form_name = std::is_same_v<Form, blocking>  ? ""
                                                                   : ", started before a barrier";
 
 /// Two collectives on one medium, of which the first folds elements.
-struct on_boards {
-  static constexpr auto name = "boards";
+struct on_shared_areas {
+  static constexpr auto name = "shared areas";
   template <class Form, class Team>
   static void carry_out(Team& team, std::vector<std::int64_t>& some, std::vector<std::int64_t>& all,
                         rank_t root) {
@@ -198,7 +198,7 @@ void all_name_it(death how) {
       }
     }
   };
-  each(std::type_identity<on_boards>{});
+  each(std::type_identity<on_shared_areas>{});
   each(std::type_identity<on_links>{});
   each(std::type_identity<on_shelves>{});
   CHECK_MESSAGE(longest < 3.5, "the longest run took ", longest, " s");

@@ -760,15 +760,15 @@ TEST_CASE("weak: each memory order of each post protocol is needed") {
 namespace {
 
 using on_links = std::tuple<weak::links_and_shelf>;
-using on_boards = std::tuple<weak::boards>;
-using on_fewer_buffers = std::tuple<weak::boards_with_few_buffers>;
+using on_shared_areas = std::tuple<weak::shared_areas>;
+using on_fewer_buffers = std::tuple<weak::areas_with_few_buffers>;
 
 std::vector<weak::link_rounds> all_link_rounds() {
   return {{2, 5, true}, {2, 3}, {3, 3}, {2, 5, true, 12}, {2, 3, false, 12}};
 }
 std::vector<weak::shelf_rounds> all_shelf_rounds() { return {{2, 3}, {3, 3}}; }
-std::vector<weak::board_rounds> all_board_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
-std::vector<weak::board_rounds> long_board_rounds() { return {{2, true}, {3, true}}; }
+std::vector<weak::area_rounds> all_area_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
+std::vector<weak::area_rounds> long_area_rounds() { return {{2, true}, {3, true}}; }
 std::vector<weak::note_rounds> all_note_rounds() {
   using kind = weak::note_rounds::kind;
   return {{2, kind::reductions}, {2, kind::broadcasts},       {2, kind::answered},
@@ -795,32 +795,33 @@ TEST_CASE("weak: each memory order of links is needed, and a shelf needs two buf
   CHECK(all_are_wrong<weak::links_and_shelf>(std::vector<weak::shelf_rounds>{{2, 3, true}, {3, 3, true}}));
 }
 
-TEST_CASE("weak: pieces on boards are read after they are written, and replaced after that") {
-  are_right<on_boards>(all_board_rounds());
-  are_right<on_fewer_buffers>(long_board_rounds());
+TEST_CASE("weak: pieces on shared areas are read after they are written, and replaced after that") {
+  are_right<on_shared_areas>(all_area_rounds());
+  are_right<on_fewer_buffers>(long_area_rounds());
 }
 
-TEST_CASE("weak: each memory order of boards is needed, and so is the place of post and end") {
-  using mistake = weak::board_rounds::mistake;
-  need_their_orders<on_boards>(all_board_rounds());
+TEST_CASE("weak: each memory order of shared areas is needed, and so is the place of post and end") {
+  using mistake = weak::area_rounds::mistake;
+  need_their_orders<on_shared_areas>(all_area_rounds());
   for (auto const wrong : {mistake::writes_after_post, mistake::reads_after_end}) {
-    CHECK(all_are_wrong<weak::boards>(std::vector<weak::board_rounds>{{2, true, wrong}, {2, false, wrong}}));
+    CHECK(all_are_wrong<weak::shared_areas>(
+        std::vector<weak::area_rounds>{{2, true, wrong}, {2, false, wrong}}));
   }
-  need_their_orders<on_fewer_buffers>(long_board_rounds());
-  CHECK(all_are_wrong<weak::boards_with_few_buffers>(
-      std::vector<weak::board_rounds>{{2, true, mistake::begins_short}, {3, true, mistake::begins_short}}));
+  need_their_orders<on_fewer_buffers>(long_area_rounds());
+  CHECK(all_are_wrong<weak::areas_with_few_buffers>(
+      std::vector<weak::area_rounds>{{2, true, mistake::begins_short}, {3, true, mistake::begins_short}}));
 }
 
 TEST_CASE("weak: notes are read after they are written, and replaced after that") {
-  are_right<on_boards>(all_note_rounds());
+  are_right<on_shared_areas>(all_note_rounds());
 }
 
 TEST_CASE("weak: notes need the order of each post, and a rank must read them before its next note") {
-  need_their_orders<on_boards>(all_note_rounds());
+  need_their_orders<on_shared_areas>(all_note_rounds());
   using kind = weak::note_rounds::kind;
-  CHECK(all_are_wrong<weak::boards>(std::vector<weak::note_rounds>{{2, kind::reductions, false, true},
-                                                                   {2, kind::answered, false, true},
-                                                                   {2, kind::answered, true, true}}));
+  CHECK(all_are_wrong<weak::shared_areas>(std::vector<weak::note_rounds>{{2, kind::reductions, false, true},
+                                                                         {2, kind::answered, false, true},
+                                                                         {2, kind::answered, true, true}}));
 }
 
 // Protocols as papers present them, which are wrong.

@@ -5,9 +5,9 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
-#include <pgas/detail/exchange/board_pieces.hpp>
 #include <pgas/detail/exchange/folds.hpp>
 #include <pgas/detail/exchange/notes.hpp>
+#include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/detail/exchange/single_copy.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
@@ -16,24 +16,25 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
-/// Collectives on shared memory: each rank posts its data on its board, and the other ranks read there. Long
-/// data are copied once, straight between the ranks' memory, where the medium reaches it.
+/// Collectives on shared memory: each rank posts its data on its shared area, and the other ranks read there.
+/// Long data are copied once, straight between the ranks' memory, where the medium reaches it.
 ///
 /// Rounds    one for broadcasts, gathers, scatters, all_to_all, and short reductions; two for long
 ///           reductions; n for long scans, which are chains of pieces.
-/// Bytes     on boards each rank writes its data once and reads what it needs once. A long reduction is split
+/// Bytes     on shared areas each rank writes its data once and reads what it needs once. A long reduction is
+/// split
 ///           by range: each rank folds one range of each piece, in rank order, and posts the result.
 /// Offers    a sender of `offered_bytes` or more names its memory in its first post, or says that pieces
-///           follow on its board. Each rank decides by its own memory alone. A rank returns when all ranks
-///           that read its memory have done so. Between two processes both ranks copy: the sender writes a
-///           half into the receiver's memory, which the receiver has offered, too.
-/// Memory    that of the boards; 256 KiB while it folds straight from memory.
+///           follow on its shared area. Each rank decides by its own memory alone. A rank returns when all
+///           ranks that read its memory have done so. Between two processes both ranks copy: the sender
+///           writes a half into the receiver's memory, which the receiver has offered, too.
+/// Memory    that of the shared areas; 256 KiB while it folds straight from memory.
 /// Source    single copies with the readers' processors at work: Shahmirzadi 2014, section 2.4, on memory
 ///           that the hardware keeps coherent, where all readers share the lines of one source. Copies by
 ///           the kernel: KNEM, Goglin and Moreaud 2013; ours is at work on both sides.
 struct direct {
   static constexpr std::string_view name = "direct";
-  static constexpr auto stands_on = collective_medium::boards;
+  static constexpr auto stands_on = collective_medium::shared_areas;
   using in_notes = detail::notes;  ///< for short calls
 
   /// Every rank's data become the root's. One-sided for the root, if its buffers are free and it
@@ -43,7 +44,7 @@ struct direct {
     if constexpr (reaching_medium<M>) {
       if (data.size() >= detail::offered_bytes) return broadcast_from_memory(m, data, root);
     }
-    return broadcast_from_board(m, data, root);
+    return broadcast_from_area(m, data, root);
   }
 
   /// Every rank gets op over all ranks' elements, folded in rank order.
@@ -65,7 +66,7 @@ struct direct {
       if (is_exclusive && m.size() == 2 && mine.size() >= detail::offered_bytes)
         return detail::pass_on(m, mine, result);
     }
-    return detail::scan_on_boards(m, mine, result, fold, is_exclusive);
+    return detail::scan_on_areas(m, mine, result, fold, is_exclusive);
   }
 
   /// The root gets all ranks' blocks, in rank order.
@@ -113,7 +114,7 @@ struct direct {
         detail::post_or_offer(m, i, offers, place);
       }
       if (i == 0) continue;
-      // Each rank begins with the rank after it, so that not all of them read one board at once.
+      // Each rank begins with the rank after it, so that not all of them read one shared area at once.
       for (rank_t distance = 1; distance < m.size(); ++distance) {
         rank_t const r = (m.rank() + distance) % m.size();
         detail::cut const pieces(sizes.size(r), 1, M::buffer_bytes);
@@ -228,7 +229,8 @@ struct direct {
           continue;
         co_await m.posted(r, i - 1);
         if (memory_place const there = detail::offered_by(m, r, offers); there.is_there()) {
-          // Blocks of this rank that others have not read yet are all on its board after the last round.
+          // Blocks of this rank that others have not read yet are all on its shared area after the last
+          // round.
           if (!is_in_place) detail::fetch_from(m, r, there, each * static_cast<std::size_t>(self), block);
         } else {
           std::byte const* const came = m.piece(r, i - 1) + share * static_cast<std::size_t>(self);
@@ -267,7 +269,7 @@ struct direct {
       if (detail::folds_from_memory(m, mine.size(), fold))
         return detail::reduce_from_memory(m, mine, result, fold, root);
     }
-    return detail::reduce_from_boards(m, mine, result, fold, root);
+    return detail::reduce_from_areas(m, mine, result, fold, root);
   }
 
   template <reaching_medium M>
@@ -284,7 +286,7 @@ struct direct {
   }
 
   template <posting_medium M>
-  static detail::steps broadcast_from_board(M& m, bytes_out data, rank_t root) {
+  static detail::steps broadcast_from_area(M& m, bytes_out data, rank_t root) {
     detail::cut const pieces(data.size(), 1, M::buffer_bytes);
     m.begin(data.size());
     if (m.rank() == root) m.end();

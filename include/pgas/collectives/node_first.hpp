@@ -19,7 +19,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Gives rank `to` the bytes of rank `from` by way of that rank's board. All ranks name their number.
+/// Gives rank `to` the bytes of rank `from` by way of that rank's shared area. All ranks name their number.
 template <posting_medium M>
 steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t from, rank_t to) {
   m.begin(bytes);
@@ -78,8 +78,8 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Collectives on two levels: the ranks of each node exchange by an algorithm on their node's medium, and the
 /// first rank of each node, its leader, exchanges for them by an algorithm on links between nodes.
 ///
-/// `OnBoards` is the algorithm on boards, `OnLinks` the one on links, also on nodes whose ranks have no
-/// boards.
+/// `OnSharedAreas` is the algorithm on shared areas, `OnLinks` the one on links, also on nodes whose ranks
+/// have no shared areas.
 ///
 /// Rounds    those of both algorithms; one more on the root's node if the root is no leader.
 /// Bytes     between nodes those of `OnLinks` on as many ranks as there are nodes.
@@ -88,7 +88,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Order     Nodes have consecutive ranks. So a fold of each node, and then of the nodes, is in rank order.
 /// Source    two levels by the network's: Karonis et al. 2000; leaders and shared memory: Graham and Shipman
 ///           2008.
-template <class OnBoards, class OnLinks>
+template <class OnSharedAreas, class OnLinks>
 struct node_first {
   static constexpr std::string_view name = "node_first";
   static constexpr auto stands_on = collective_medium::nodes;
@@ -156,7 +156,7 @@ struct node_first {
       blocks = at.is_home ? at.blocks_of_node(total, each) : bytes_out(kept);
     }
     detail::block_sizes const near = at.sizes_on_node(each, are_equal);
-    co_await on_node<M>::gather(m.near(), mine, blocks, near, are_equal || !has_boards<M>, 0);
+    co_await on_node<M>::gather(m.near(), mine, blocks, near, are_equal || !has_shared_areas<M>, 0);
     if (at.leads) {
       detail::block_sizes const of_nodes = sizes_of_nodes(m, each);
       co_await OnLinks::gather(m.between(), blocks, total, of_nodes, true, at.home);
@@ -173,7 +173,7 @@ struct node_first {
     for (rank_t r = 1; r < m.size(); ++r) are_equal = are_equal && sizes.size(r) == sizes.size(0);
     bytes_out const blocks = at.blocks_of_node(all, sizes);
     detail::block_sizes const near = at.sizes_on_node(sizes, are_equal);
-    co_await on_node<M>::gather(m.near(), mine, blocks, near, are_equal || !has_boards<M>, 0);
+    co_await on_node<M>::gather(m.near(), mine, blocks, near, are_equal || !has_shared_areas<M>, 0);
     if (at.leads) {
       detail::block_sizes const of_nodes = sizes_of_nodes(m, sizes);
       co_await OnLinks::all_gather(m.between(), blocks, all, of_nodes);
@@ -206,17 +206,17 @@ struct node_first {
       blocks = at.is_home ? at.blocks_of_node(total, each) : bytes_in(kept);
     }
     detail::block_sizes const near = at.sizes_on_node(each, are_equal);
-    co_await on_node<M>::scatter(m.near(), blocks, near, mine, are_equal || !has_boards<M>, 0);
+    co_await on_node<M>::scatter(m.near(), blocks, near, mine, are_equal || !has_shared_areas<M>, 0);
   }
 
  private:
   template <class M>
   using near_medium = std::remove_reference_t<decltype(std::declval<M&>().near())>;
   template <class M>
-  static constexpr bool has_boards = posting_medium<near_medium<M>>;
+  static constexpr bool has_shared_areas = posting_medium<near_medium<M>>;
   /// The algorithm of the ranks of a node.
   template <class M>
-  using on_node = std::conditional_t<has_boards<M>, OnBoards, OnLinks>;
+  using on_node = std::conditional_t<has_shared_areas<M>, OnSharedAreas, OnLinks>;
 
   /// The places of this rank and a root.
   struct place {

@@ -18,11 +18,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The ground of a collective algorithm: the memory of a team through which its ranks exchange pieces.
 enum class collective_medium {
-  boards,   ///< posting_medium: shared memory
-  links,    ///< linking_medium: any memory
-  shelves,  ///< pulling_medium: any memory
-  buffers,  ///< buffering_medium: any memory
-  nodes,    ///< node_medium: ranks on nodes
+  shared_areas,  ///< posting_medium: shared memory
+  links,         ///< linking_medium: any memory
+  shelves,       ///< pulling_medium: any memory
+  buffers,       ///< buffering_medium: any memory
+  nodes,         ///< node_medium: ranks on nodes
 };
 
 /// A collective algorithm: how the ranks of a team carry out some operations, one header in collectives/,
@@ -74,7 +74,7 @@ concept reduces_shares = requires(M& m, block_sizes const& sizes) {
 
 }  // namespace detail
 
-/// A posting medium has a board for each rank, whose pieces all ranks read in place.
+/// A posting medium has a shared area for each rank, whose pieces all ranks read in place.
 ///
 /// `begin(longest)` begins the team's next collective, with pieces of at most so many bytes, the same number
 /// on all ranks. `own(i)` is where this rank writes its piece i once `is_free(i)`, or after the steps

@@ -71,14 +71,14 @@ struct collective_shape {
 ///
 /// If ranks read each other's memory in place, that is never behind. Elsewhere few rounds win up to some
 /// bytes, and few bytes beyond.
-template <bool HasBoards, bool Commutes = false>
+template <bool HasSharedAreas, bool Commutes = false>
 struct collective_choice {
   static constexpr std::size_t long_message = std::size_t{32} << 10U;
   static constexpr std::size_t short_block = 256;
 
   template <class Go>
   static auto broadcast(collective_shape const& s, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return s.ranks > 2 && s.bytes >= long_message ? go(collectives::scatter_allgather{})
@@ -87,7 +87,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto reduce(collective_shape const&, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return go(collectives::binomial{});
@@ -95,7 +95,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto all_reduce(collective_shape const& s, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       if (s.bytes < long_message) return go(collectives::recursive_doubling{});
@@ -109,7 +109,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto scan(collective_shape const&, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return go(collectives::recursive_doubling{});
@@ -117,7 +117,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto gather(collective_shape const&, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return go(collectives::pulled{});
@@ -125,7 +125,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto all_gather(collective_shape const& s, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return s.is_equal && s.bytes <= short_block ? go(collectives::bruck{}) : go(collectives::ring{});
@@ -133,7 +133,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto scatter(collective_shape const&, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return go(collectives::pulled{});
@@ -141,7 +141,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto all_to_all(collective_shape const& s, Go&& go) {
-    if constexpr (HasBoards) {
+    if constexpr (HasSharedAreas) {
       return go(collectives::direct{});
     } else {
       return s.is_equal && s.bytes <= short_block ? go(collectives::bruck{}) : go(collectives::pulled{});
@@ -149,7 +149,7 @@ struct collective_choice {
   }
   template <class Go>
   static auto reduce_scatter(collective_shape const& s, Go&& go) {
-    if constexpr (HasBoards)
+    if constexpr (HasSharedAreas)
       return go(collectives::direct{});
     else {
       if constexpr (Commutes) {

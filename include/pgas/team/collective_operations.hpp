@@ -27,8 +27,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// `Self` has `state()`. All ranks name the same operation, sizes and root. Memory may be given twice, as
 /// source and as result. Results have the same bits on every run, and on all ranks that get them: elements
 /// are folded in rank order, unless an algorithm that needs commutative operations is asked for by name; its
-/// order is fixed, too. A team makes memory when the first collective needs it, once for boards and once for
-/// links, as collective as a window; only then a started one waits.
+/// order is fixed, too. A team makes memory when the first collective needs it, once for shared areas and
+/// once for links, as collective as a window; only then a started one waits.
 template <class Self, class Backend, bool Starts>
 class collective_operations : public detail::collective_preconditions<Self, Backend> {
   using base = detail::collective_preconditions<Self, Backend>;
@@ -339,8 +339,8 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
   template <class Op = op::replace>
   using library_choice = std::conditional_t<
-      state_type::operations_type::has_near_boards, detail::collective_choice_by_nodes<detail::commutes<Op>>,
-      detail::collective_choice<state_type::operations_type::has_boards, detail::commutes<Op>>>;
+      state_type::operations_type::has_near_areas, detail::collective_choice_by_nodes<detail::commutes<Op>>,
+      detail::collective_choice<state_type::operations_type::has_shared_areas, detail::commutes<Op>>>;
   template <class R>
   using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 
@@ -479,14 +479,14 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   template <class T, class Op, bool InShares = false, class Algorithm, class Go, class Automatic>
   auto choose_fold(Algorithm algorithm, Go const& go, Automatic const& automatic) const {
     return choose(algorithm, go, [&] {
-      constexpr bool has_boards = state_type::operations_type::has_boards;
+      constexpr bool has_shared_areas = state_type::operations_type::has_shared_areas;
       auto const longest = [](std::size_t shares) {
         using enum collective_medium;
-        return has_boards ? longest_element<boards>(shares)
-                          : std::min(longest_element<links>(shares), longest_element<shelves>(shares));
+        return has_shared_areas ? longest_element<shared_areas>(shares)
+                                : std::min(longest_element<links>(shares), longest_element<shelves>(shares));
       };
       if constexpr (sizeof(T) > longest(InShares ? base::most_ranks : 1)) {
-        using exchange = std::conditional_t<has_boards, collectives::direct, collectives::pulled>;
+        using exchange = std::conditional_t<has_shared_areas, collectives::direct, collectives::pulled>;
         if (sizeof(T) > longest(InShares ? ranks() : 1)) return go(collectives::by_exchange<exchange>{});
       }
       return automatic(library_choice<Op>{});

@@ -316,11 +316,12 @@ TEST_CASE("collectives on several nodes give what serial loops give if no node h
 }
 
 TEST_CASE(
-    "collectives on several nodes: an algorithm that needs boards of all ranks is refused in a sentence") {
+    "collectives on several nodes: an algorithm that needs shared areas of all ranks is refused in a "
+    "sentence") {
   pgas_test::everywhere(
       [](auto& team) {
         using operations = std::remove_cvref_t<decltype(team.state()->operations)>;
-        if constexpr (operations::has_near_boards) {
+        if constexpr (operations::has_near_areas) {
           std::vector<int> values(10, team.rank());
           auto const call = [&] { team.broadcast(values, 0, pgas::collectives::direct{}); };
           if (team.state()->backend.nodes().count() > 1) {

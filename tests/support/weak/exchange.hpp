@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <pgas/detail/exchange/board.hpp>
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/media.hpp>
 #include <pgas/detail/exchange/notes.hpp>
+#include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <stdexcept>
 #include <type_traits>
@@ -43,7 +43,7 @@ class segment {
   static void flush_all() noexcept {}
   static void flush_local(rank_t) noexcept {}
   static void flush_local_all() noexcept {}
-  // A board stands on shared memory. Its programs name the accesses to it.
+  // A shared area stands on shared memory. Its programs name the accesses to it.
   [[nodiscard]] pgas::bytes_out local() noexcept { return {part(self_), pieces}; }
   [[nodiscard]] static std::byte* part(rank_t) noexcept {
     static std::vector<std::byte> instance(pieces);
@@ -204,22 +204,22 @@ struct shelf_rounds {
   }
 };
 
-/// The boards of a team, on words alone.
+/// The shared areas of a team, on words alone.
 template <std::size_t Slots>
-struct boards_of {
-  static constexpr std::string_view name = "boards";
+struct areas_of {
+  static constexpr std::string_view name = "shared areas";
   struct no_reach {};  // words alone: no rank offers memory
   template <class Control>
-  using board_on = pgas::detail::board<roomy_control<Control>, segment, no_reach,
-                                       pgas::detail::whole_team<roomy_control<Control>>, Slots>;
+  using area_on = pgas::detail::shared_area<roomy_control<Control>, segment, no_reach,
+                                            pgas::detail::whole_team<roomy_control<Control>>, Slots>;
 
-  static constexpr pgas::control_words words(rank_t ranks) { return board_on<control>::words(ranks); }
+  static constexpr pgas::control_words words(rank_t ranks) { return area_on<control>::words(ranks); }
   /// The words of pieces, and the word for what a rank has read.
   static constexpr std::size_t alike(std::size_t i) noexcept { return i < Slots ? 0 : 1; }
 
   template <class Control>
   struct on {
-    on(Control& c, pgas::control_words first) : roomy(c), waits(roomy), board(reach, roomy, first, waits) {}
+    on(Control& c, pgas::control_words first) : roomy(c), waits(roomy), area(reach, roomy, first, waits) {}
     on(on const&) = delete;
     on& operator=(on const&) = delete;
     ~on() = default;
@@ -227,19 +227,19 @@ struct boards_of {
     no_reach reach;
     roomy_control<Control> roomy;
     pgas::detail::patience<roomy_control<Control>> waits;
-    board_on<Control> board;
+    area_on<Control> area;
   };
 };
 
-/// Boards with a buffer for each slot, and boards with fewer buffers.
-using boards = boards_of<16>;
-using boards_with_few_buffers = boards_of<32>;
+/// Shared areas with a buffer for each slot, and shared areas with fewer buffers.
+using shared_areas = areas_of<16>;
+using areas_with_few_buffers = areas_of<32>;
 
 /// Rank 0 posts a piece, which all others read, and then another one in the same buffer: of the same
 /// collective, whose pieces are long, or of a later one. `wrong`: a poster that writes after its post, a
 /// reader that reads after it has said that it reads no more, or long pieces that are announced as short
 /// ones.
-struct board_rounds {
+struct area_rounds {
   enum class mistake { none, writes_after_post, reads_after_end, begins_short };
 
   rank_t ranks;
@@ -249,69 +249,69 @@ struct board_rounds {
   template <class Protocol>
   void play(model& m, control& words, Protocol& p) const {
     rank_t const self = words.rank();
-    constexpr std::size_t buffers = decltype(p.board)::buffers;
+    constexpr std::size_t buffers = decltype(p.area)::buffers;
     auto const post = [&](std::size_t i) {
-      if (!p.board.is_free(i)) carry_out(p.waits, p.board.until_free(i));
+      if (!p.area.is_free(i)) carry_out(p.waits, p.area.until_free(i));
       if (wrong != mistake::writes_after_post) m.write(self, 0);
-      p.board.post(i);
+      p.area.post(i);
       if (wrong == mistake::writes_after_post) m.write(self, 0);
     };
     auto const read = [&](std::size_t i, auto const& end) {
-      auto const await = [](auto& board, std::size_t piece) -> pgas::detail::steps {
-        co_await board.posted(0, piece);
+      auto const await = [](auto& area, std::size_t piece) -> pgas::detail::steps {
+        co_await area.posted(0, piece);
       };
-      carry_out(p.waits, await(p.board, i));
+      carry_out(p.waits, await(p.area, i));
       if (wrong == mistake::reads_after_end) end();
       m.read(self, 0);
       if (wrong != mistake::reads_after_end) end();
     };
     if (one_collective) {
-      p.board.begin(wrong == mistake::begins_short ? 8 : decltype(p.board)::buffer_bytes);
+      p.area.begin(wrong == mistake::begins_short ? 8 : decltype(p.area)::buffer_bytes);
       if (self == 0) {
-        p.board.end();
+        p.area.end();
         post(0);
-        for (std::size_t i = 1; i < buffers; ++i) p.board.post(i);
+        for (std::size_t i = 1; i < buffers; ++i) p.area.post(i);
         post(buffers);
       } else {
-        read(0, [&] { p.board.done_to(0); });
-        read(buffers, [&] { p.board.end(); });
+        read(0, [&] { p.area.done_to(0); });
+        read(buffers, [&] { p.area.end(); });
       }
       return;
     }
     for (std::size_t c = 0; c <= buffers; ++c) {
-      p.board.begin(8);
+      p.area.begin(8);
       bool const uses = c % buffers == 0;
       if (self == 0) {
-        p.board.end();
+        p.area.end();
         if (uses) post(0);
       } else if (uses) {
-        read(0, [&] { p.board.end(); });
+        read(0, [&] { p.area.end(); });
       } else {
-        p.board.end();
+        p.area.end();
       }
     }
   }
 };
 
-/// A board whose notes are payload of the model in those collectives in which `is_watched`. A rank that is
-/// `late` reads them only after its own next note, which is a mistake.
-template <class Board>
+/// A shared area whose notes are payload of the model in those collectives in which `is_watched`. A rank that
+/// is `late` reads them only after its own next note, which is a mistake.
+template <class Area>
 class watched_notes {
  public:
-  static constexpr std::size_t buffers = Board::buffers;
-  static constexpr std::size_t buffer_bytes = Board::buffer_bytes;
-  static constexpr std::size_t short_bytes = Board::short_bytes;
+  static constexpr std::size_t buffers = Area::buffers;
+  static constexpr std::size_t buffer_bytes = Area::buffer_bytes;
+  static constexpr std::size_t short_bytes = Area::short_bytes;
 
-  watched_notes(Board& board, model& m, bool late) : board_(&board), model_(&m), late_(late) {}
+  watched_notes(Area& area, model& m, bool late) : area_(&area), model_(&m), late_(late) {}
   void watch(bool is_watched) { is_watched_ = is_watched; }
 
-  [[nodiscard]] rank_t rank() const { return board_->rank(); }
-  [[nodiscard]] rank_t size() const { return board_->size(); }
-  void begin(std::size_t longest) { board_->begin(longest); }
-  void end() { board_->end(); }
+  [[nodiscard]] rank_t rank() const { return area_->rank(); }
+  [[nodiscard]] rank_t size() const { return area_->size(); }
+  void begin(std::size_t longest) { area_->begin(longest); }
+  void end() { area_->end(); }
   [[nodiscard]] std::byte* own(std::size_t i) const {
     if (is_watched_) model_->write(rank(), rank());
-    return board_->own(i);
+    return area_->own(i);
   }
   [[nodiscard]] std::byte* piece(rank_t r, std::size_t i) const {
     if (is_watched_ && late_) {
@@ -319,27 +319,27 @@ class watched_notes {
     } else if (is_watched_) {
       model_->read(rank(), r);
     }
-    return board_->piece(r, i);
+    return area_->piece(r, i);
   }
-  bool is_free(std::size_t i) { return board_->is_free(i); }
-  auto until_free(std::size_t i) { return board_->until_free(i); }
-  void wait_free(std::size_t i) { board_->wait_free(i); }
+  bool is_free(std::size_t i) { return area_->is_free(i); }
+  auto until_free(std::size_t i) { return area_->until_free(i); }
+  void wait_free(std::size_t i) { area_->wait_free(i); }
   void post(std::size_t i) {
-    board_->post(i);
+    area_->post(i);
     if (owed_ >= 0) model_->read(rank(), std::exchange(owed_, -1));
   }
-  auto posted(rank_t r, std::size_t i) { return board_->posted(r, i); }
-  void wait_posted(rank_t r, std::size_t i) { board_->wait_posted(r, i); }
-  bool has_posted(rank_t r, std::size_t i) { return board_->has_posted(r, i); }
-  void done_to(std::size_t i) { board_->done_to(i); }
-  void announce(std::size_t block) { board_->announce(block); }
-  void compare_announced(rank_t r, std::size_t block) const { board_->compare_announced(r, block); }
+  auto posted(rank_t r, std::size_t i) { return area_->posted(r, i); }
+  void wait_posted(rank_t r, std::size_t i) { area_->wait_posted(r, i); }
+  bool has_posted(rank_t r, std::size_t i) { return area_->has_posted(r, i); }
+  void done_to(std::size_t i) { area_->done_to(i); }
+  void announce(std::size_t block) { area_->announce(block); }
+  void compare_announced(rank_t r, std::size_t block) const { area_->compare_announced(r, block); }
   void compare_blocks(rank_t r, std::size_t theirs, std::size_t mine) const {
-    board_->compare_blocks(r, theirs, mine);
+    area_->compare_blocks(r, theirs, mine);
   }
 
  private:
-  Board* board_;
+  Area* area_;
   model* model_;
   bool late_;
   bool is_watched_ = true;
@@ -359,9 +359,9 @@ struct note_rounds {
 
   template <class Protocol>
   void play(model& m, control& /*words*/, Protocol& p) const {
-    using board_type = std::remove_cvref_t<decltype(p.board)>;
-    static_assert(pgas::detail::noting_medium<watched_notes<board_type>>);
-    watched_notes<board_type> medium(p.board, m, late);
+    using area_type = std::remove_cvref_t<decltype(p.area)>;
+    static_assert(pgas::detail::noting_medium<watched_notes<area_type>>);
+    watched_notes<area_type> medium(p.area, m, late);
     std::array<std::byte, 8> mine{};
     auto op = [](std::uint64_t a, std::uint64_t b) { return a + b; };
     auto const fold = pgas::detail::folding::of<std::uint64_t>(op, true);
@@ -376,8 +376,8 @@ struct note_rounds {
         in({.writes = false, .waits = true});
       }
     };
-    for (std::size_t c = 0; c <= board_type::buffers; ++c) {
-      bool const is_watched = c % board_type::buffers == 0;
+    for (std::size_t c = 0; c <= area_type::buffers; ++c) {
+      bool const is_watched = c % area_type::buffers == 0;
       medium.watch(is_watched);
       if (is_watched || (c == 1 && of != kind::broadcasts)) {
         run(c == 1 ? 1 : 0);

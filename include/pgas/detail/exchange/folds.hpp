@@ -7,7 +7,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
-#include <pgas/detail/exchange/board_pieces.hpp>
+#include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/detail/exchange/single_copy.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/types/plain_list.hpp>
@@ -18,7 +18,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Folds piece i for a root above rank 1 whose result lies in the place of its elements. The elements move to
-/// the root's board first.
+/// the root's shared area first.
 template <posting_medium M>
 steps fold_at_root(M& m, std::size_t i, bytes_out out, folding fold) {
   if (!m.is_free(i)) co_await m.until_free(i);
@@ -118,14 +118,14 @@ steps reduce_by_range(M& m, bytes_in mine, bytes_out result, folding fold, rank_
   m.end();
 }
 
-/// The root, or every rank, gets op over all ranks' elements by way of the boards.
+/// The root, or every rank, gets op over all ranks' elements by way of the shared areas.
 template <posting_medium M>
-steps reduce_from_boards(M& m, bytes_in mine, bytes_out result, folding fold, rank_t root) {
+steps reduce_from_areas(M& m, bytes_in mine, bytes_out result, folding fold, rank_t root) {
   return m.size() == 2 || mine.size() <= few_bytes ? reduce_alone(m, mine, result, fold, root)
                                                    : reduce_by_range(m, mine, result, fold, root);
 }
 
-/// Each rank gets op over all ranks' elements in its block, from a share of each board.
+/// Each rank gets op over all ranks' elements in its block, from a share of each shared area.
 template <posting_medium M>
 steps reduce_shares(M& m, bytes_in all, block_sizes const& sizes, bytes_out mine, folding fold) {
   rank_t const self = m.rank();
@@ -239,9 +239,9 @@ steps reduce_from_memory(M& m, bytes_in mine, bytes_out result, folding fold, ra
     all_reach = all_reach && m.offered(r, 0).is_there() && (m.offered(r, 1).is_there() || !wants(r));
   }
   if (!all_reach) {
-    // All ranks have read the same offers, so all of them turn to the boards.
+    // All ranks have read the same offers, so all of them turn to the shared areas.
     m.end();
-    co_await reduce_from_boards(m, mine, result, fold, root);
+    co_await reduce_from_areas(m, mine, result, fold, root);
     co_return;
   }
   std::size_t const unit = fold.element_bytes();
@@ -309,10 +309,10 @@ steps pass_on(M& m, bytes_in mine, bytes_out result) {
   }
 }
 
-/// A scan by way of the boards. A rank reads short elements of all ranks before it. Long ones make a chain,
-/// in which each rank passes on the pieces that it has folded.
+/// A scan by way of the shared areas. A rank reads short elements of all ranks before it. Long ones make a
+/// chain, in which each rank passes on the pieces that it has folded.
 template <posting_medium M>
-steps scan_on_boards(M& m, bytes_in mine, bytes_out result, folding fold, bool is_exclusive) {
+steps scan_on_areas(M& m, bytes_in mine, bytes_out result, folding fold, bool is_exclusive) {
   cut const pieces(mine.size(), fold.element_bytes(), M::buffer_bytes);
   m.begin(bytes_in_room(pieces.longest(), fold));
   rank_t const self = m.rank();
@@ -348,7 +348,7 @@ steps scan_on_boards(M& m, bytes_in mine, bytes_out result, folding fold, bool i
         fold(out.data(), before, own.data(), own.size());
       }
     } else {
-      // Own elements come last, and are on the board already, so the result may be in their place.
+      // Own elements come last, and are on the shared area already, so the result may be in their place.
       rank_t const last = is_exclusive ? self - 1 : self;
       std::byte const* const kept = posts ? m.own(i) : own.data();
       if (last == 0) {

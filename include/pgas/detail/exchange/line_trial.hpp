@@ -13,13 +13,14 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A trial of how near the caches of two ranks are, which takes a quarter of a millisecond.
 ///
 /// A rank takes back the lines of a piece that the other rank has read, as a rank does that posts on its
-/// board, and copies as many bytes within its own cache. The shortest of a few times counts, so a rank that
-/// has lost its core for a while does not matter.
+/// shared area, and copies as many bytes within its own cache. The shortest of a few times counts, so a rank
+/// that has lost its core for a while does not matter.
 class line_trial {
  public:
   static constexpr std::size_t bytes = std::size_t{64} << 10U;
 
-  /// Both ranks call it. `own` and `theirs` are boards of at least `bytes`, and `barrier()` is one of both.
+  /// Both ranks call it. `own` and `theirs` are shared areas of at least `bytes`, and `barrier()` is one of
+  /// both.
   template <class Barrier>
   line_trial(std::byte* own, std::byte const* theirs, Barrier&& barrier) {
     plain_list<std::byte> from(bytes);

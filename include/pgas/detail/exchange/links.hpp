@@ -32,13 +32,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           A piece of at most `short_bytes` travels in slots of the receiver, beside the number: it needs
 ///           no memory, and its sender waits for no arrival.
 /// Memory    6 ceil(log2 n) slots, and 2 ceil(log2 n) * depth * piece_bytes bytes a rank; where ranks have no
-///           boards, 8 ceil(log2 n) slots more for short pieces.
+///           shared areas, 8 ceil(log2 n) slots more for short pieces.
 template <control Control, segment Segment>
 class links {
  public:
   static constexpr std::size_t depth = 2;
   static constexpr std::size_t piece_bytes = std::size_t{8} << 10U;
-  /// The longest piece that travels in slots. Ranks with boards have shorter ways.
+  /// The longest piece that travels in slots. Ranks with shared areas have shorter ways.
   static constexpr std::size_t short_bytes =
       shared_segment<Segment> && roomy_slot<typename patience<Control>::slot_type> ? 0 : 2 * sizeof(word);
 

@@ -6,9 +6,9 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/exchange/board.hpp>
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/patience.hpp>
+#include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <type_traits>
@@ -190,20 +190,21 @@ class shelf {
 };
 
 /// The media of a team whose ranks are on nodes: one for the ranks of each node, and links among the first
-/// ranks of all nodes. Ranks that load and store each other's memory on a node have boards there, others
-/// links.
+/// ranks of all nodes. Ranks that load and store each other's memory on a node have shared areas there,
+/// others links.
 ///
-/// Words     17 slots for boards, or those of links among all ranks; those of links among all ranks.
-/// Memory    that of boards, or of links on the largest node; behind it that of links among the first ranks.
+/// Words     17 slots for shared areas, or those of links among all ranks; those of links among all ranks.
+/// Memory    that of shared areas, or of links on the largest node; behind it that of links among the first
+/// ranks.
 template <control Control, segment Segment, class Backend>
 class node_media {
  public:
-  static constexpr bool has_boards =
+  static constexpr bool has_shared_areas =
       partly_shared_segment<Segment> && roomy_slot<typename patience<Control>::slot_type>;
   using links_type = links<Control, Segment>;
   using near_type =
-      typename std::conditional_t<has_boards,
-                                  std::type_identity<board<Control, Segment, Backend, ranks_of_node>>,
+      typename std::conditional_t<has_shared_areas,
+                                  std::type_identity<shared_area<Control, Segment, Backend, ranks_of_node>>,
                                   std::type_identity<links_type>>::type;
 
   static constexpr control_words words(rank_t ranks) noexcept {
@@ -234,7 +235,7 @@ class node_media {
   }
   /// The longest piece that fits.
   [[nodiscard]] std::size_t short_bytes() const noexcept {
-    if constexpr (has_boards) {
+    if constexpr (has_shared_areas) {
       if (nodes_.count() == 1) return near_type::sure_bytes;
     }
     return links_type::short_bytes;
@@ -248,7 +249,7 @@ class node_media {
   [[nodiscard]] near_type near_of(Backend& backend, Control& control, control_words first,
                                   patience<Control>& waits) const {
     rank_t const node = nodes_.node_of(rank_);
-    if constexpr (has_boards) {
+    if constexpr (has_shared_areas) {
       return near_type(backend, control, first, waits,
                        ranks_of_node(nodes_.first(node), nodes_.end(node), rank_));
     } else {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <pgas/concepts/collective.hpp>
-#include <pgas/detail/exchange/board_pieces.hpp>
+#include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 

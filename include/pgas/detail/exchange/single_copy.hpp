@@ -5,7 +5,7 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
-#include <pgas/detail/exchange/board_pieces.hpp>
+#include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -19,7 +19,7 @@ constexpr bool is_offered(std::size_t bytes) noexcept {
   return reaching_medium<M> && bytes >= offered_bytes;
 }
 
-/// The place of this rank's memory if straight copies are faster than those by way of the board. A call
+/// The place of this rank's memory if straight copies are faster than those by way of the shared area. A call
 /// copies at half the speed of loads and stores or less, so it is for two ranks, of which both copy. Near
 /// ranks do not need it in a stream, where one rank writes pieces while the other reads or folds them.
 template <posting_medium M>

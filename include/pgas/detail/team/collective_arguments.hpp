@@ -89,13 +89,13 @@ class collective_preconditions {
     using medium = std::remove_reference_t<
         decltype(std::declval<typename state_type::operations_type&>().template medium<Kind>())>;
     using operations = state_type::operations_type;
-    if constexpr (Kind == collective_medium::boards &&
-                  !(operations::has_boards || operations::has_near_boards)) {
+    if constexpr (Kind == collective_medium::shared_areas &&
+                  !(operations::has_shared_areas || operations::has_near_areas)) {
       return 0;
     } else if constexpr (Kind == collective_medium::links) {
       return medium::piece_bytes;
     } else if constexpr (Kind == collective_medium::nodes) {
-      return medium::links_type::piece_bytes;  // shorter than those of boards
+      return medium::links_type::piece_bytes;  // shorter than those of shared areas
     } else {
       return medium::buffer_bytes / shares;
     }

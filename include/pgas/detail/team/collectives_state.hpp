@@ -6,11 +6,11 @@
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/collective.hpp>
-#include <pgas/detail/exchange/board.hpp>
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/media.hpp>
 #include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/patience.hpp>
+#include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/team/started_collective.hpp>
 #include <string_view>
@@ -35,18 +35,18 @@ class collectives_state {
   using slot_type = typename patience<control_type>::slot_type;
 
   /// Whether every rank can read the memory of every other rank in place.
-  static constexpr bool has_boards = shared_segment<segment_type> && roomy_slot<slot_type>;
+  static constexpr bool has_shared_areas = shared_segment<segment_type> && roomy_slot<slot_type>;
 
   /// Whether the backend knows which ranks share a node.
-  static constexpr bool has_nodes = backend_of_nodes<Backend> && !has_boards;
+  static constexpr bool has_nodes = backend_of_nodes<Backend> && !has_shared_areas;
   /// Whether ranks of a node can read each other's memory in place.
-  static constexpr bool has_near_boards = [] {
-    if constexpr (has_nodes) return node_media<control_type, segment_type, Backend>::has_boards;
+  static constexpr bool has_near_areas = [] {
+    if constexpr (has_nodes) return node_media<control_type, segment_type, Backend>::has_shared_areas;
     return false;
   }();
 
   static constexpr control_words words(rank_t ranks) noexcept {
-    return links_type::words(ranks) + board_words(ranks) + node_words(ranks);
+    return links_type::words(ranks) + area_words(ranks) + node_words(ranks);
   }
 
   collectives_state(Backend& backend, control_type& control, control_words first)
@@ -56,17 +56,17 @@ class collectives_state {
         waits_(control),
         links_(control, first, waits_, 0),
         shelf_(links_, links_type::bytes(control.size())),
-        board_(backend, control, first + links_type::words(control.size()), waits_),
+        area_(backend, control, first + links_type::words(control.size()), waits_),
         buffers_(waits_) {}
 
-  /// The medium of this kind. Throws if ranks of several nodes were to read one board.
+  /// The medium of this kind. Throws if ranks of several nodes were to read one shared area.
   template <collective_medium Kind>
   auto& medium() {
-    if constexpr (Kind == collective_medium::boards && has_near_boards) {
-      if (!is_one_node()) refuse_boards();
+    if constexpr (Kind == collective_medium::shared_areas && has_near_areas) {
+      if (!is_one_node()) refuse_shared_areas();
       return by_nodes().near();
-    } else if constexpr (Kind == collective_medium::boards) {
-      return board_;
+    } else if constexpr (Kind == collective_medium::shared_areas) {
+      return area_;
     } else if constexpr (Kind == collective_medium::nodes) {
       static_assert(has_nodes, "pgas: this backend knows no nodes; take another algorithm");
       return by_nodes();
@@ -82,11 +82,11 @@ class collectives_state {
   /// Returns whether all ranks of the team share a node's memory, and whether they are on several nodes, some
   /// with several ranks. Where backends know that at compile time, or ranks share no memory: false.
   [[nodiscard]] bool is_one_node() {
-    if constexpr (has_near_boards) return by_nodes().nodes().count() == 1;
+    if constexpr (has_near_areas) return by_nodes().nodes().count() == 1;
     return false;
   }
   [[nodiscard]] bool has_levels() {
-    if constexpr (has_near_boards) return by_nodes().nodes().form_levels();
+    if constexpr (has_near_areas) return by_nodes().nodes().form_levels();
     return false;
   }
 
@@ -96,8 +96,8 @@ class collectives_state {
   }
   /// Returns whether a collective with pieces of up to this length needs that memory.
   [[nodiscard]] bool needs_memory(collective_medium kind, std::size_t longest) {
-    if constexpr (has_boards) {
-      if (kind == collective_medium::boards) return longest > board_type::sure_bytes;
+    if constexpr (has_shared_areas) {
+      if (kind == collective_medium::shared_areas) return longest > area_type::sure_bytes;
     }
     if constexpr (has_nodes) {
       if (lies_on_nodes(kind)) return longest > by_nodes().short_bytes();
@@ -105,8 +105,8 @@ class collectives_state {
     return kind != collective_medium::links || longest > links_type::short_bytes;
   }
   [[nodiscard]] std::size_t bytes(collective_medium kind, rank_t ranks) {
-    if constexpr (has_boards) {
-      if (kind == collective_medium::boards) return board_type::bytes(ranks);
+    if constexpr (has_shared_areas) {
+      if (kind == collective_medium::shared_areas) return area_type::bytes(ranks);
     }
     if constexpr (has_nodes) {
       if (lies_on_nodes(kind)) return by_nodes().bytes();
@@ -117,10 +117,10 @@ class collectives_state {
   /// The flags of buffers, which are made with their memory.
   [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
   void lie_on(collective_medium kind, std::unique_ptr<segment_type> memory) {
-    if (lies_on_nodes(kind) || kind == collective_medium::boards) {
-      board_memory_ = std::move(memory);
-      if constexpr (has_boards) board_.lie_on(*board_memory_);
-      if constexpr (has_nodes) by_nodes().lie_on(*board_memory_);
+    if (lies_on_nodes(kind) || kind == collective_medium::shared_areas) {
+      area_memory_ = std::move(memory);
+      if constexpr (has_shared_areas) area_.lie_on(*area_memory_);
+      if constexpr (has_nodes) by_nodes().lie_on(*area_memory_);
     } else {
       link_memory_ = std::move(memory);
       links_.lie_on(*link_memory_);
@@ -138,17 +138,17 @@ class collectives_state {
   /// `slots`, the collectives of start-up.
   template <class Slots>
   void find_reach(collective_medium kind, Slots& slots, std::string_view operation) {
-    auto const find = [&](auto& board) {
-      board.find_reach([&] { slots.barrier(); },
-                       [&](word mine) {
-                         slots.least(std::span(&mine, 1), operation);
-                         return mine;
-                       });
+    auto const find = [&](auto& area) {
+      area.find_reach([&] { slots.barrier(); },
+                      [&](word mine) {
+                        slots.least(std::span(&mine, 1), operation);
+                        return mine;
+                      });
     };
-    if constexpr (has_boards && reaching_backend<Backend>) {
-      if (kind == collective_medium::boards) find(board_);
+    if constexpr (has_shared_areas && reaching_backend<Backend>) {
+      if (kind == collective_medium::shared_areas) find(area_);
     }
-    if constexpr (has_near_boards && reaching_backend<Backend>) {
+    if constexpr (has_near_areas && reaching_backend<Backend>) {
       if (lies_on_nodes(kind)) find(by_nodes().near());
     }
   }
@@ -233,10 +233,11 @@ class collectives_state {
   }
 
  private:
-  struct no_board {
-    no_board(Backend&, control_type&, control_words, patience<control_type>&) noexcept {}
+  struct no_area {
+    no_area(Backend&, control_type&, control_words, patience<control_type>&) noexcept {}
   };
-  using board_type = std::conditional_t<has_boards, board<control_type, segment_type, Backend>, no_board>;
+  using area_type =
+      std::conditional_t<has_shared_areas, shared_area<control_type, segment_type, Backend>, no_area>;
   struct no_nodes {};
   using node_media_type =
       std::conditional_t<has_nodes, node_media<control_type, segment_type, Backend>, no_nodes>;
@@ -246,12 +247,12 @@ class collectives_state {
 
   [[nodiscard]] std::unique_ptr<segment_type> const& memory(collective_medium kind) const noexcept {
     if (kind == collective_medium::buffers) return buffer_memory_;
-    return lies_on_nodes(kind) || kind == collective_medium::boards ? board_memory_ : link_memory_;
+    return lies_on_nodes(kind) || kind == collective_medium::shared_areas ? area_memory_ : link_memory_;
   }
 
-  static constexpr control_words board_words(rank_t ranks) noexcept {
-    if constexpr (has_boards) {
-      return board_type::words(ranks);
+  static constexpr control_words area_words(rank_t ranks) noexcept {
+    if constexpr (has_shared_areas) {
+      return area_type::words(ranks);
     } else {
       return {};
     }
@@ -267,7 +268,7 @@ class collectives_state {
   /// Whether media of this kind lie on the memory of the media of nodes.
   static constexpr bool lies_on_nodes(collective_medium kind) noexcept {
     return has_nodes &&
-           (kind == collective_medium::nodes || (has_near_boards && kind == collective_medium::boards));
+           (kind == collective_medium::nodes || (has_near_areas && kind == collective_medium::shared_areas));
   }
   /// The media of nodes, which are made when they are asked for: the backend then knows the nodes.
   node_media_type& by_nodes()
@@ -275,11 +276,11 @@ class collectives_state {
   {
     if (!by_nodes_)
       by_nodes_.emplace(*backend_, *control_,
-                        first_ + links_type::words(control_->size()) + board_words(control_->size()), waits_,
+                        first_ + links_type::words(control_->size()) + area_words(control_->size()), waits_,
                         backend_->nodes());
     return *by_nodes_;
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_boards() const {
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_shared_areas() const {
     throw_error(
         errc::unsupported, backend_->world_rank(backend_->rank()), waits_.operation(),
         "the ranks of the team are on several nodes, and this algorithm needs memory that all of them "
@@ -362,7 +363,7 @@ class collectives_state {
 
   template <class B>
   struct work_of {
-    using type = no_board*;
+    using type = no_area*;
   };
   template <working_backend B>
   struct work_of<B> {
@@ -375,11 +376,11 @@ class collectives_state {
   patience<control_type> waits_;
   links_type links_;
   shelf_type shelf_;
-  board_type board_;
+  area_type area_;
   buffers_type buffers_;
   std::conditional_t<has_nodes, std::optional<node_media_type>, no_nodes> by_nodes_;
   std::unique_ptr<segment_type> link_memory_;
-  std::unique_ptr<segment_type> board_memory_;
+  std::unique_ptr<segment_type> area_memory_;
   std::unique_ptr<segment_type> buffer_memory_;
   std::unique_ptr<control_type> flags_;
   collective_queue queue_;

@@ -12,9 +12,9 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/detail/exchange/area_ranks.hpp>
 #include <pgas/detail/exchange/line_trial.hpp>
 #include <pgas/detail/exchange/patience.hpp>
-#include <pgas/detail/exchange/ranks_of_board.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/plain_list.hpp>
@@ -23,8 +23,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A board of each rank, on which the rank posts pieces that all other ranks of the team can read in place.
-/// `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in memory.
+/// A shared area of each rank, on which the rank posts pieces that all other ranks of the team can read in
+/// place. `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in
+/// memory.
 ///
 /// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
 /// in it. Piece i of collective c lies in buffer (5 c + i) mod `buffers` of its rank. Its number is stored in
@@ -48,7 +49,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
 template <control Control, segment Segment, class Backend, class Ranks = whole_team<Control>,
           std::size_t Slots = 32>
-class board {
+class shared_area {
  public:
   using slot_type = typename patience<Control>::slot_type;
   static constexpr bool is_checked = compares_calls;
@@ -69,9 +70,9 @@ class board {
   static constexpr control_words words(rank_t /*ranks*/) noexcept { return {.slots = slots + 1, .cells = 0}; }
   static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return buffers * buffer_bytes; }
 
-  board(Backend& backend, Control& control, control_words first, patience<Control>& waits)
-      : board(backend, control, first, waits, Ranks(control)) {}
-  board(Backend& backend, Control& control, control_words first, patience<Control>& waits, Ranks ranks)
+  shared_area(Backend& backend, Control& control, control_words first, patience<Control>& waits)
+      : shared_area(backend, control, first, waits, Ranks(control)) {}
+  shared_area(Backend& backend, Control& control, control_words first, patience<Control>& waits, Ranks ranks)
       : backend_(&backend),
         control_(&control),
         waits_(&waits),
@@ -120,7 +121,8 @@ class board {
     }
   }
   /// Returns whether this rank's cache and the other rank's are so near that pieces of one to the other are
-  /// sooner there by way of the board than by a call. Ranks may differ in it. False if there are more ranks.
+  /// sooner there by way of the shared area than by a call. Ranks may differ in it. False if there are more
+  /// ranks.
   [[nodiscard]] bool is_near() const noexcept { return is_near_; }
   /// Replaces what `find_reach` has found, for tests.
   void assume_near(bool is_near) noexcept { is_near_ = is_near; }
@@ -247,7 +249,7 @@ class board {
   /// The result of `posted`. It compares the call of the rank that posts with the call of this rank.
   class post_awaiter : public patience<Control>::awaiter {
    public:
-    post_awaiter(board& on, slot_type slot, word number, rank_t poster) noexcept
+    post_awaiter(shared_area& on, slot_type slot, word number, rank_t poster) noexcept
         : patience<Control>::awaiter(*on.waits_, slot, number, on.in_team(poster)),
           on_(&on),
           slot_(slot),
@@ -255,7 +257,7 @@ class board {
     void await_resume() const { on_->has_come(slot_, poster_); }
 
    private:
-    board* on_;
+    shared_area* on_;
     slot_type slot_;
     rank_t poster_;
   };

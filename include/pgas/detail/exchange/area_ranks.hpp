@@ -6,7 +6,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// All ranks of a team, for a board.
+/// All ranks of a team, for a shared area.
 template <class Control>
 class whole_team {
  public:
@@ -19,7 +19,7 @@ class whole_team {
   Control const* control_;
 };
 
-/// The ranks of one node, which count as 0, 1, ... on its boards.
+/// The ranks of one node, which count as 0, 1, ... on its shared areas.
 class ranks_of_node {
  public:
   ranks_of_node(rank_t first, rank_t end, rank_t self) noexcept

@@ -48,7 +48,7 @@ bool is_near(M const& m) noexcept {
   }
 }
 
-/// Writes to this rank's board a piece of a message of `total` bytes.
+/// Writes to this rank's shared area a piece of a message of `total` bytes.
 ///
 /// The other rank's cache often holds the buffer's lines, which a plain store takes back one by one. Two
 /// ranks that are not near write messages of middle length past the caches, so that they need not. More ranks

@@ -136,7 +136,7 @@ constexpr std::array step_of_stores{named_step{step::clean_own, "clean_own"}};
 constexpr std::array step_of_load{named_step{step::flush_of_load, "flush of load"}};
 constexpr std::array step_of_own_get{named_step{step::publish_of_get, "publish of own get"}};
 
-/// Steps of links and shelves, without which the programs below fail.
+/// Steps of links and pull areas, without which the programs below fail.
 struct named_exchange_step {
   exchanges::step what;
   char const* name;
@@ -149,7 +149,7 @@ constexpr std::array steps_of_links{
     named_exchange_step{exchanges::step::wait_for_room, "wait for room"},
     named_exchange_step{exchanges::step::wait_for_piece, "wait for the piece"},
 };
-constexpr std::array steps_of_shelves{
+constexpr std::array steps_of_pull_areas{
     named_exchange_step{exchanges::step::flush_of_meet, "flush before the meeting"},
     named_exchange_step{exchanges::step::flush_of_settle, "flush of the fetches"},
     named_exchange_step{exchanges::step::second_buffer, "second buffer"},
@@ -160,7 +160,7 @@ constexpr std::array flushes_of_links{
     named_exchange_step{exchanges::step::flush_of_push, "flush before the flag"},
     named_exchange_step{exchanges::step::flush_of_pull, "flush of the get"},
 };
-constexpr std::array flushes_of_shelves{
+constexpr std::array flushes_of_pull_areas{
     named_exchange_step{exchanges::step::flush_of_meet, "flush before the meeting"},
     named_exchange_step{exchanges::step::flush_of_settle, "flush of the fetches"},
 };
@@ -191,8 +191,9 @@ using programs_on_links =
     noticed_by<on_media<exchanges::by_messages>,
                on_media<exchanges::by_broadcast<pgas::collectives::binomial>>,
                on_media<exchanges::by_all_reduce<pgas::collectives::recursive_doubling>>>;
-using programs_on_shelves = noticed_by<on_media<exchanges::by_all_gather<pgas::collectives::pulled>>,
-                                       on_media<exchanges::by_gather_and_scatter<pgas::collectives::pulled>>>;
+using programs_on_pull_areas =
+    noticed_by<on_media<exchanges::by_all_gather<pgas::collectives::pulled>>,
+               on_media<exchanges::by_gather_and_scatter<pgas::collectives::pulled>>>;
 
 struct named_call {
   call what;
@@ -288,7 +289,7 @@ constexpr std::array listed_survivors{
     nothing_to_kill{"whole_cache", "scc", "drain_all", in_order},
     nothing_to_kill{"write_back", "incoherent", "clean_remote", puts_past},
     nothing_to_kill{"links", "scc", "flush of the get", gets_at_once},
-    nothing_to_kill{"shelves", "scc", "flush of the fetches", gets_at_once},
+    nothing_to_kill{"pull areas", "scc", "flush of the fetches", gets_at_once},
 };
 
 nothing_to_kill const* listed_survivor(std::string_view policy, std::string_view backend,
@@ -436,9 +437,9 @@ TEST_CASE(
   m.without_each_call<chip, coherence::write_through>();
   m.without_each_call<incoherent::backend, coherence::write_back>();
   m.without_each_of<chip>("links", steps_of_links, programs_on_links{});
-  m.without_each_of<chip>("shelves", steps_of_shelves, programs_on_shelves{});
+  m.without_each_of<chip>("pull areas", steps_of_pull_areas, programs_on_pull_areas{});
   m.without_each_of<incoherent::backend>("links", flushes_of_links, programs_on_links{});
-  m.without_each_of<incoherent::backend>("shelves", flushes_of_shelves, programs_on_shelves{});
+  m.without_each_of<incoherent::backend>("pull areas", flushes_of_pull_areas, programs_on_pull_areas{});
   char const* const path = std::getenv("PGAS_KILL_MATRIX");
   if (path == nullptr) return;
   std::ifstream file(path);

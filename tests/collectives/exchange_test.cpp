@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The collectives on links and shelves in every order of a few ranks on the emulated chip, whose checker
+// The collectives on links and pull areas in every order of a few ranks on the emulated chip, whose checker
 // reports stale copies and races, and in orders by priorities.
 #include <malloc.h>
 
@@ -63,7 +63,7 @@ inline double seconds_to_search() {
 constexpr double programs = 18;
 
 TEST_CASE(
-    "exchange: collectives on links and shelves give the right values in every order with few changes of "
+    "exchange: collectives on links and pull areas give the right values in every order with few changes of "
     "turns") {
   if (!chosen(pgas::backends::scc::name)) return;
   struct bounds {
@@ -98,7 +98,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "exchange: collectives on links and shelves give the right values in orders by priorities, against a "
+    "exchange: collectives on links and pull areas give the right values in orders by priorities, against a "
     "memory that misbehaves") {
   if (!chosen(pgas::backends::scc::name)) return;
   long runs = 0;

@@ -19,8 +19,8 @@
 
 #include "../support/mutated_exchange.hpp"
 
-/// Programs of collectives on links and shelves that tests make themselves: with steps left out, and without
-/// the start-up of a team, so that a search of orders is about the collectives.
+/// Programs of collectives on links and pull areas that tests make themselves: with steps left out, and
+/// without the start-up of a team, so that a search of orders is about the collectives.
 namespace pgas_test::exchanges {
 
 using pgas::bytes_in;
@@ -28,29 +28,29 @@ using pgas::bytes_out;
 using pgas::rank_t;
 namespace collectives = pgas::collectives;
 
-/// The links and the shelf of a team, on words and memory that may lack a step.
+/// The links and the pull area of a team, on words and memory that may lack a step.
 template <class Control, class Segment>
 class media {
   using words_type = watched_control<Control, mutant_of_words>;
   using memory_type = mutant_of_memory<Segment>;
   using links_type = pgas::detail::links<words_type, memory_type>;
-  using shelf_type = pgas::detail::shelf<words_type, memory_type>;
+  using pull_area_type = pgas::detail::pull_area<words_type, memory_type>;
 
  public:
   static constexpr pgas::control_words words(rank_t ranks) { return links_type::words(ranks); }
   static constexpr std::size_t bytes(rank_t ranks) {
-    return links_type::bytes(ranks) + shelf_type::bytes(ranks);
+    return links_type::bytes(ranks) + pull_area_type::bytes(ranks);
   }
 
   media(Control& c, Segment& s)
-      : memory_(s, later_, links_type::bytes(c.size()), shelf_type::buffer_bytes),
+      : memory_(s, later_, links_type::bytes(c.size()), pull_area_type::buffer_bytes),
         words_(c, watches_),
         waits_(words_),
         links_(words_, {}, waits_, 0),
-        shelf_(links_, links_type::bytes(c.size())) {
+        pull_area_(links_, links_type::bytes(c.size())) {
     watches_.later = &later_;
     links_.lie_on(memory_);
-    shelf_.lie_on(memory_);
+    pull_area_.lie_on(memory_);
   }
   media(media const&) = delete;
   media& operator=(media const&) = delete;
@@ -64,8 +64,8 @@ class media {
     typename pgas::detail::patience<words_type>::in_place const here(waits_);
     waits_.begin(Algorithm::name, pgas::detail::collective_call(Algorithm::name));
     pgas::detail::steps all = [&] {
-      if constexpr (Algorithm::stands_on == pgas::collective_medium::shelves) {
-        return steps(shelf_);
+      if constexpr (Algorithm::stands_on == pgas::collective_medium::pull_areas) {
+        return steps(pull_area_);
       } else {
         return steps(links_);
       }
@@ -81,7 +81,7 @@ class media {
   words_type words_;
   pgas::detail::patience<words_type> waits_;
   links_type links_;
-  shelf_type shelf_;
+  pull_area_type pull_area_;
 };
 
 /// Links without an algorithm.
@@ -309,7 +309,7 @@ struct by_gather_and_scatter {
   }
 };
 
-/// Each algorithm on links or shelves with each of its operations.
+/// Each algorithm on links or pull areas with each of its operations.
 template <class Use>
 void for_each_program(Use const& use) {
   use(by_messages{}, "links");

@@ -121,8 +121,8 @@ struct on_links {
     Form::carry_out(team, [&](auto const& t) { return t.broadcast(all, root, collectives::binomial{}); });
   }
 };
-struct on_shelves {
-  static constexpr auto name = "shelves";
+struct on_pull_areas {
+  static constexpr auto name = "pull areas";
   template <class Form, class Team>
   static void carry_out(Team& team, std::vector<std::int64_t>& some, std::vector<std::int64_t>& all,
                         rank_t root) {
@@ -150,7 +150,7 @@ void repeat(Team& team, rank_t victim, death how, moment when, std::size_t count
 }
 
 constexpr std::size_t few = 3;        // elements: shorter than a slot's room, and one piece everywhere
-constexpr std::size_t many = 40'000;  // more pieces than links and shelves hold
+constexpr std::size_t many = 40'000;  // more pieces than links and pull areas hold
 
 /// Ends each rank in each collective; all others name it.
 template <class Model>
@@ -200,7 +200,7 @@ void all_name_it(death how) {
   };
   each(std::type_identity<on_shared_areas>{});
   each(std::type_identity<on_links>{});
-  each(std::type_identity<on_shelves>{});
+  each(std::type_identity<on_pull_areas>{});
   CHECK_MESSAGE(longest < 3.5, "the longest run took ", longest, " s");
   before.check("after the collectives");
   std::cout << "covered: " << runs << " ends of a rank in a collective on " << Model::name()

@@ -9,8 +9,8 @@
 
 #include "watched_control.hpp"
 
-/// Links and shelves that lack a step: their control and their memory are wrapped, and the wrappers leave the
-/// step out, or do it too late.
+/// Links and pull areas that lack a step: their control and their memory are wrapped, and the wrappers leave
+/// the step out, or do it too late.
 namespace pgas_test::exchanges {
 
 /// The step that is missing.
@@ -24,10 +24,10 @@ enum class step {
   wait_for_piece,    ///< a piece is taken before it has come
   flush_of_meet,     ///< the ranks meet before what they have laid out is in memory
   flush_of_settle,   ///< what was fetched is used before the gets are complete
-  second_buffer,     ///< each round of a shelf uses the same buffer
+  second_buffer,     ///< each round of a pull area uses the same buffer
 };
 
-/// While an object lives, links and shelves lack this step, on every rank that is launched.
+/// While an object lives, links and pull areas lack this step, on every rank that is launched.
 class lacking {
  public:
   explicit lacking(step s) noexcept : before_(missing().exchange(s, std::memory_order_relaxed)) {}
@@ -68,18 +68,18 @@ struct mutant_of_words : watcher {
   }
 };
 
-/// The memory of links, and behind it that of a shelf with buffers of some bytes.
+/// The memory of links, and behind it that of a pull area with buffers of some bytes.
 template <pgas::segment Inner>
 class mutant_of_memory {
  public:
-  mutant_of_memory(Inner& inner, delayed& later, std::size_t shelf, std::size_t buffer)
-      : inner_(&inner), later_(&later), shelf_(shelf), buffer_(buffer) {}
+  mutant_of_memory(Inner& inner, delayed& later, std::size_t pull_area, std::size_t buffer)
+      : inner_(&inner), later_(&later), pull_area_(pull_area), buffer_(buffer) {}
 
   [[nodiscard]] pgas::rank_t rank() const noexcept { return inner_->rank(); }
   [[nodiscard]] pgas::rank_t size() const noexcept { return inner_->size(); }
   [[nodiscard]] std::size_t part_bytes(pgas::rank_t r) const { return inner_->part_bytes(r); }
   void put(pgas::location at, pgas::bytes_in from) {
-    if (!is_of_shelf(at) && lacking::is(step::flag_after_piece)) {
+    if (!is_of_pull_area(at) && lacking::is(step::flag_after_piece)) {
       std::vector<std::byte> const bytes(from.begin(), from.end());
       *later_ = [this, at, bytes] {
         inner_->put(at, bytes);
@@ -90,7 +90,7 @@ class mutant_of_memory {
     }
   }
   void get(pgas::location at, pgas::bytes_out into) {
-    if (!is_of_shelf(at) && lacking::is(step::room_after_read)) {
+    if (!is_of_pull_area(at) && lacking::is(step::room_after_read)) {
       *later_ = [this, at, into] {
         inner_->get(at, into);
         inner_->flush_local(at.rank);
@@ -113,15 +113,15 @@ class mutant_of_memory {
   }
 
  private:
-  [[nodiscard]] bool is_of_shelf(pgas::location at) const noexcept { return at.offset >= shelf_; }
+  [[nodiscard]] bool is_of_pull_area(pgas::location at) const noexcept { return at.offset >= pull_area_; }
   [[nodiscard]] pgas::location place(pgas::location at) const noexcept {
-    if (!is_of_shelf(at) || !lacking::is(step::second_buffer)) return at;
-    return {at.rank, shelf_ + (at.offset - shelf_) % buffer_};
+    if (!is_of_pull_area(at) || !lacking::is(step::second_buffer)) return at;
+    return {at.rank, pull_area_ + (at.offset - pull_area_) % buffer_};
   }
 
   Inner* inner_;
   delayed* later_;
-  std::size_t shelf_;
+  std::size_t pull_area_;
   std::size_t buffer_;
 };
 

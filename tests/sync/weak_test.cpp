@@ -759,14 +759,14 @@ TEST_CASE("weak: each memory order of each post protocol is needed") {
 
 namespace {
 
-using on_links = std::tuple<weak::links_and_shelf>;
+using on_links = std::tuple<weak::links_and_pull_area>;
 using on_shared_areas = std::tuple<weak::shared_areas>;
 using on_fewer_buffers = std::tuple<weak::areas_with_few_buffers>;
 
 std::vector<weak::link_rounds> all_link_rounds() {
   return {{2, 5, true}, {2, 3}, {3, 3}, {2, 5, true, 12}, {2, 3, false, 12}};
 }
-std::vector<weak::shelf_rounds> all_shelf_rounds() { return {{2, 3}, {3, 3}}; }
+std::vector<weak::pull_rounds> all_pull_rounds() { return {{2, 3}, {3, 3}}; }
 std::vector<weak::area_rounds> all_area_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
 std::vector<weak::area_rounds> long_area_rounds() { return {{2, true}, {3, true}}; }
 std::vector<weak::note_rounds> all_note_rounds() {
@@ -785,14 +785,14 @@ bool all_are_wrong(Programs const& programs) {
 
 }  // namespace
 
-TEST_CASE("weak: pieces on links and shelves are read after they are written, and replaced after that") {
+TEST_CASE("weak: pieces on links and pull areas are read after they are written, and replaced after that") {
   are_right<on_links>(all_link_rounds());
-  are_right<on_links>(all_shelf_rounds());
+  are_right<on_links>(all_pull_rounds());
 }
 
-TEST_CASE("weak: each memory order of links is needed, and a shelf needs two buffers") {
+TEST_CASE("weak: each memory order of links is needed, and a pull area needs two buffers") {
   need_their_orders<on_links>(all_link_rounds());
-  CHECK(all_are_wrong<weak::links_and_shelf>(std::vector<weak::shelf_rounds>{{2, 3, true}, {3, 3, true}}));
+  CHECK(all_are_wrong<weak::links_and_pull_area>(std::vector<weak::pull_rounds>{{2, 3, true}, {3, 3, true}}));
 }
 
 TEST_CASE("weak: pieces on shared areas are read after they are written, and replaced after that") {

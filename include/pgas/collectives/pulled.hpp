@@ -24,7 +24,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Source    collectives made of one-sided accesses: Shahmirzadi 2014, sections 2.4 and 2.6.
 struct pulled {
   static constexpr std::string_view name = "pulled";
-  static constexpr auto stands_on = collective_medium::shelves;
+  static constexpr auto stands_on = collective_medium::pull_areas;
 
   template <pulling_medium M>
   static detail::steps gather(M& m, bytes_in mine, bytes_out all, detail::block_sizes const& sizes,
@@ -110,7 +110,7 @@ struct pulled {
     auto const own = out.of(from, m.rank());
     detail::copy_bytes(in.of(into, m.rank()).data(), own.data(), own.size());
     for (std::size_t i = 0; i < rounds; ++i) {
-      // The share for the rank at distance d lies at the same place on each shelf.
+      // The share for the rank at distance d lies at the same place on each pull area.
       for (rank_t first = 1; first < m.size(); first += on.at_once) {
         rank_t const end = std::min(first + on.at_once, m.size());
         for (rank_t d = first; d < end; ++d) {

@@ -20,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 enum class collective_medium {
   shared_areas,  ///< posting_medium: shared memory
   links,         ///< linking_medium: any memory
-  shelves,       ///< pulling_medium: any memory
+  pull_areas,    ///< pulling_medium: any memory
   buffers,       ///< buffering_medium: any memory
   nodes,         ///< node_medium: ranks on nodes
 };
@@ -166,12 +166,12 @@ concept node_medium = requires(M& m, M const& cm) {
   requires linking_medium<std::remove_reference_t<decltype(m.between())>>;
 };
 
-/// A pulling medium has a shelf for each rank, from which all ranks fetch by one-sided gets.
+/// A pulling medium has a pull area for each rank, from which all ranks fetch by one-sided gets.
 ///
-/// A round: each rank writes pieces into its shelf by `lay(first byte, bytes)`, all ranks await `meet()`,
+/// A round: each rank writes pieces into its pull area by `lay(first byte, bytes)`, all ranks await `meet()`,
 /// each calls `fetch(rank, first byte, bytes)` for what it wants, and `settle()` returns when that has come.
 /// All ranks take part in all rounds. `agree_on_largest(number)` are steps that give all ranks the largest
-/// number. A shelf has `buffer_bytes`.
+/// number. A pull area has `buffer_bytes`.
 template <class M>
 concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, bytes_in from, bytes_out into) {
   { cm.rank() } -> std::same_as<rank_t>;

@@ -239,10 +239,10 @@ struct collective_choice_by_nodes {
   }
   template <class Go>
   static auto gather(collective_shape const& s, Go&& go) {
-    auto const by_shelves = [&] { return flat::gather(s, go); };
-    // A leader would copy long blocks once more; from shelves the root fetches them straight.
-    if (s.has_levels && s.is_equal && s.bytes > long_block) return by_shelves();
-    return near_or_by_nodes(s, go, by_shelves);
+    auto const by_pull_areas = [&] { return flat::gather(s, go); };
+    // A leader would copy long blocks once more; from pull areas the root fetches them straight.
+    if (s.has_levels && s.is_equal && s.bytes > long_block) return by_pull_areas();
+    return near_or_by_nodes(s, go, by_pull_areas);
   }
   template <class Go>
   static auto all_gather(collective_shape const& s, Go&& go) {

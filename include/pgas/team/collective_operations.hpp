@@ -482,8 +482,9 @@ class collective_operations : public detail::collective_preconditions<Self, Back
       constexpr bool has_shared_areas = state_type::operations_type::has_shared_areas;
       auto const longest = [](std::size_t shares) {
         using enum collective_medium;
-        return has_shared_areas ? longest_element<shared_areas>(shares)
-                                : std::min(longest_element<links>(shares), longest_element<shelves>(shares));
+        return has_shared_areas
+                   ? longest_element<shared_areas>(shares)
+                   : std::min(longest_element<links>(shares), longest_element<pull_areas>(shares));
       };
       if constexpr (sizeof(T) > longest(InShares ? base::most_ranks : 1)) {
         using exchange = std::conditional_t<has_shared_areas, collectives::direct, collectives::pulled>;

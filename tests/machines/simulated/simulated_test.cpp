@@ -643,7 +643,7 @@ TEST_CASE("simulated: 1024 ranks reduce a value, and all get the same") {
         }) == std::int64_t{1024} * 1023 / 2);
 }
 
-TEST_CASE("simulated: 300 ranks, more than fit into a shelf at once, get what others lay out for them") {
+TEST_CASE("simulated: 300 ranks, more than fit into a pull area at once, get what others lay out for them") {
   pgas::run<simulated>(300, [](auto& team) {
     auto const ranks = static_cast<std::size_t>(team.size());
     std::size_t const each = 25;  // 100 bytes, two pieces of a share of 64

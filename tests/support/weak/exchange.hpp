@@ -104,9 +104,9 @@ void carry_out(Patience& waits, pgas::detail::steps all) {
   all.conclude();
 }
 
-/// The links and shelves of a team, on words alone.
-struct links_and_shelf {
-  static constexpr std::string_view name = "links and shelf";
+/// The links and pull areas of a team, on words alone.
+struct links_and_pull_area {
+  static constexpr std::string_view name = "links and pull area";
   static constexpr pgas::control_words words(rank_t ranks) {
     return pgas::detail::links<control, segment>::words(ranks);
   }
@@ -116,7 +116,7 @@ struct links_and_shelf {
   template <class Control>
   struct on {
     using links_type = pgas::detail::links<Control, segment>;
-    using shelf_type = pgas::detail::shelf<Control, segment>;
+    using pull_area_type = pgas::detail::pull_area<Control, segment>;
 
     on(Control& c, pgas::control_words first)
         : waits(c), along(c, first, waits, 0), from(along, links_type::bytes(c.size())) {}
@@ -126,7 +126,7 @@ struct links_and_shelf {
 
     pgas::detail::patience<Control> waits;
     links_type along;
-    shelf_type from;
+    pull_area_type from;
     std::optional<segment> memory;
   };
 };
@@ -168,16 +168,18 @@ struct link_rounds {
   }
 };
 
-/// Rounds of a shelf, in which each rank fetches from all. `one_buffer`: as if there were not two of them.
-struct shelf_rounds {
+/// Rounds of a pull area, in which each rank fetches from all. `one_buffer`: as if there were not two of
+/// them.
+struct pull_rounds {
   rank_t ranks;
   int rounds;
   bool one_buffer = false;
 
   template <bool OneBuffer>
   static rank_t part_of(pgas::location at, std::size_t first) {
-    using shelf_type = pgas::detail::shelf<control, segment>;
-    return at.offset >= first && (OneBuffer || at.offset < first + shelf_type::buffer_bytes) ? at.rank : -1;
+    using pull_area_type = pgas::detail::pull_area<control, segment>;
+    return at.offset >= first && (OneBuffer || at.offset < first + pull_area_type::buffer_bytes) ? at.rank
+                                                                                                 : -1;
   }
 
   template <class Protocol>

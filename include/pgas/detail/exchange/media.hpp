@@ -122,7 +122,7 @@ class message_buffers {
   buffer_tree tree_;
 };
 
-/// A shelf of each rank in any segment: all ranks lay out pieces, meet, and fetch what is meant for them.
+/// A pull area of each rank in any segment: all ranks lay out pieces, meet, and fetch what is meant for them.
 ///
 /// Two buffers are used in turn, so that one meeting a round is enough: a rank that lays out into a buffer
 /// again has passed the meeting that the buffer's last readers reached after they had fetched.
@@ -132,12 +132,12 @@ class message_buffers {
 /// Words     those of the links.
 /// Memory    2 * buffer_bytes a rank.
 template <control Control, segment Segment>
-class shelf {
+class pull_area {
  public:
   static constexpr std::size_t buffer_bytes = std::size_t{16} << 10U;
   static constexpr std::size_t bytes(rank_t /*ranks*/) noexcept { return 2 * buffer_bytes; }
 
-  shelf(links<Control, Segment>& of, std::size_t first_byte) : links_(&of), first_byte_(first_byte) {}
+  pull_area(links<Control, Segment>& of, std::size_t first_byte) : links_(&of), first_byte_(first_byte) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return links_->rank(); }
   [[nodiscard]] rank_t size() const noexcept { return links_->size(); }

@@ -55,7 +55,7 @@ class collectives_state {
         first_(first),
         waits_(control),
         links_(control, first, waits_, 0),
-        shelf_(links_, links_type::bytes(control.size())),
+        pull_area_(links_, links_type::bytes(control.size())),
         area_(backend, control, first + links_type::words(control.size()), waits_),
         buffers_(waits_) {}
 
@@ -75,7 +75,7 @@ class collectives_state {
     } else if constexpr (Kind == collective_medium::buffers) {
       return buffers_;
     } else {
-      return shelf_;
+      return pull_area_;
     }
   }
 
@@ -112,7 +112,7 @@ class collectives_state {
       if (lies_on_nodes(kind)) return by_nodes().bytes();
     }
     if (kind == collective_medium::buffers) return buffers_type::buffer_bytes;
-    return links_type::bytes(ranks) + shelf_type::bytes(ranks);
+    return links_type::bytes(ranks) + pull_area_type::bytes(ranks);
   }
   /// The flags of buffers, which are made with their memory.
   [[nodiscard]] static control_words buffer_words() noexcept { return buffers_type::words(); }
@@ -124,7 +124,7 @@ class collectives_state {
     } else {
       link_memory_ = std::move(memory);
       links_.lie_on(*link_memory_);
-      shelf_.lie_on(*link_memory_);
+      pull_area_.lie_on(*link_memory_);
     }
   }
 
@@ -242,7 +242,7 @@ class collectives_state {
   using node_media_type =
       std::conditional_t<has_nodes, node_media<control_type, segment_type, Backend>, no_nodes>;
   using links_type = links<control_type, segment_type>;
-  using shelf_type = shelf<control_type, segment_type>;
+  using pull_area_type = pull_area<control_type, segment_type>;
   using buffers_type = message_buffers<control_type, segment_type>;
 
   [[nodiscard]] std::unique_ptr<segment_type> const& memory(collective_medium kind) const noexcept {
@@ -375,7 +375,7 @@ class collectives_state {
   control_words first_;
   patience<control_type> waits_;
   links_type links_;
-  shelf_type shelf_;
+  pull_area_type pull_area_;
   area_type area_;
   buffers_type buffers_;
   std::conditional_t<has_nodes, std::optional<node_media_type>, no_nodes> by_nodes_;

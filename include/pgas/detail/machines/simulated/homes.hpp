@@ -22,7 +22,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
 /// Objects that one rank has reserved and all ranks of a team attach to. The last rank takes its object away.
 template <class T>
-class shelf {
+class registry {
  public:
   std::uint64_t add(std::shared_ptr<T> made, rank_t holders) {
     things_.emplace(++last_, thing{std::move(made), holders});

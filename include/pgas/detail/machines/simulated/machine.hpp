@@ -30,9 +30,9 @@ class machine {
   [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] pgas::simulated::counters& count(rank_t r) noexcept { return of(r).count; }
 
-  shelf<home_parts> parts;
-  shelf<home_words> words;
-  shelf<home_boxes> boxes;
+  registry<home_parts> parts;
+  registry<home_words> words;
+  registry<home_boxes> boxes;
 
   void run(function_ref<void(rank_t)> main) {
     auto const step = [this](event const& e) { take(e); };

@@ -27,10 +27,10 @@ class staged_array {
   static constexpr std::size_t dimensions = Array::dimensions;
   // A staged array that writes all own cells must not write the ghost cells between them, so it copies own
   // cells only.
-  static constexpr bool is_noted = noted_in_place<window_type>;
-  static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous && !is_noted;
+  static constexpr bool is_recorded = recorded_in_place<window_type>;
+  static constexpr bool copies_own_cells = Mode.write_only && !Array::is_contiguous && !is_recorded;
   static constexpr bool loads_by_pieces = !ReadsGhosts && !Array::is_contiguous;
-  static constexpr bool notes_own_cells = Mode.write_only && is_noted;
+  static constexpr bool records_own_cells = Mode.write_only && is_recorded;
   static constexpr bool checks_indices = assertions >= assertion_level::heavy;
 
  public:
@@ -57,9 +57,9 @@ class staged_array {
   ~staged_array() {
     give_up_unaliased(data_);
     if constexpr (copies_own_cells) write_back();
-    if constexpr (notes_own_cells) {
+    if constexpr (records_own_cells) {
       for_each_plane([&](std::size_t byte, std::size_t pitch, row_shape rows) {
-        memory_.note_store(byte, pitch, rows);
+        memory_.record_store(byte, pitch, rows);
       });
     }
   }
@@ -153,7 +153,7 @@ class staged_array {
       return {a.window().local().data()};
     } else if constexpr (copies_own_cells) {
       return memory(box<dimensions>{{}, a.local_extents()}.size());
-    } else if constexpr (loads_by_pieces || notes_own_cells) {
+    } else if constexpr (loads_by_pieces || records_own_cells) {
       return memory(a.window(), 0, a.window().size(), by_pieces_t{});
     } else {
       return memory(a.window(), 0, a.window().size());
@@ -178,9 +178,10 @@ class staged_array {
 
   /// Loads the part in ascending order; only the rows of own cells count as read.
   [[gnu::always_inline]] void load_by_pieces() {
-    if constexpr (is_noted) {
-      for_each_plane(
-          [&](std::size_t byte, std::size_t pitch, row_shape rows) { memory_.note_load(byte, pitch, rows); });
+    if constexpr (is_recorded) {
+      for_each_plane([&](std::size_t byte, std::size_t pitch, row_shape rows) {
+        memory_.record_load(byte, pitch, rows);
+      });
     } else {
       load_rows();
     }

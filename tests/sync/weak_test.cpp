@@ -769,8 +769,8 @@ std::vector<weak::link_rounds> all_link_rounds() {
 std::vector<weak::pull_rounds> all_pull_rounds() { return {{2, 3}, {3, 3}}; }
 std::vector<weak::area_rounds> all_area_rounds() { return {{2, true}, {2, false}, {3, true}, {3, false}}; }
 std::vector<weak::area_rounds> long_area_rounds() { return {{2, true}, {3, true}}; }
-std::vector<weak::note_rounds> all_note_rounds() {
-  using kind = weak::note_rounds::kind;
+std::vector<weak::eager_rounds> all_eager_rounds() {
+  using kind = weak::eager_rounds::kind;
   return {{2, kind::reductions}, {2, kind::broadcasts},       {2, kind::answered},
           {3, kind::reductions}, {2, kind::reductions, true}, {2, kind::answered, true}};
 }
@@ -812,16 +812,17 @@ TEST_CASE("weak: each memory order of shared areas is needed, and so is the plac
       std::vector<weak::area_rounds>{{2, true, mistake::begins_short}, {3, true, mistake::begins_short}}));
 }
 
-TEST_CASE("weak: notes are read after they are written, and replaced after that") {
-  are_right<on_shared_areas>(all_note_rounds());
+TEST_CASE("weak: eager messages are read after they are written, and replaced after that") {
+  are_right<on_shared_areas>(all_eager_rounds());
 }
 
-TEST_CASE("weak: notes need the order of each post, and a rank must read them before its next note") {
-  need_their_orders<on_shared_areas>(all_note_rounds());
-  using kind = weak::note_rounds::kind;
-  CHECK(all_are_wrong<weak::shared_areas>(std::vector<weak::note_rounds>{{2, kind::reductions, false, true},
-                                                                         {2, kind::answered, false, true},
-                                                                         {2, kind::answered, true, true}}));
+TEST_CASE(
+    "weak: eager messages need the order of each post, and a rank must read them before its next message") {
+  need_their_orders<on_shared_areas>(all_eager_rounds());
+  using kind = weak::eager_rounds::kind;
+  CHECK(all_are_wrong<weak::shared_areas>(std::vector<weak::eager_rounds>{{2, kind::reductions, false, true},
+                                                                          {2, kind::answered, false, true},
+                                                                          {2, kind::answered, true, true}}));
 }
 
 // Protocols as papers present them, which are wrong.

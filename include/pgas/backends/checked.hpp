@@ -114,7 +114,7 @@ class checked : public Inner {
       auto const memory = std::make_shared<detail::checking::memory>(std::max(ranks, rank_t{1}));
       return memory->errors().with_lines([&] {
         return Inner::launch(ranks, [&](auto&& b, auto& boot) {
-          detail::noted_errors const noting(memory->errors());
+          detail::error_recorder const recorder(memory->errors());
           main(checked(std::forward<decltype(b)>(b),
                        std::make_shared<detail::checking::checker<Rules>>(memory, boot, seed)),
                boot);

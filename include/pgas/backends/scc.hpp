@@ -279,7 +279,7 @@ class scc {
     auto job = detail::job::create(ranks, false);
     auto const chip = std::make_shared<detail::scc::chip>(job, how);
     {
-      detail::noted_errors const noting(chip->errors());
+      detail::error_recorder const recorder(chip->errors());
       chip->turns().run([&](rank_t rank) {
         auto const mine = job.as(rank);
         detail::run_rank(mine, [&] {

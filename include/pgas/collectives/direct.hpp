@@ -5,8 +5,8 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
+#include <pgas/detail/exchange/eager.hpp>
 #include <pgas/detail/exchange/folds.hpp>
-#include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/detail/exchange/single_copy.hpp>
 #include <pgas/detail/exchange/steps.hpp>
@@ -35,7 +35,7 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr auto stands_on = collective_medium::shared_areas;
-  using in_notes = detail::notes;  ///< for short calls
+  using eager_form = detail::eager_exchange;  ///< for short calls
 
   /// Every rank's data become the root's. One-sided for the root, if its buffers are free and it
   /// offers no memory.

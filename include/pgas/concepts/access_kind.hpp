@@ -50,14 +50,15 @@ concept access_checked_segment =
     };
 
 /// A segment whose checker takes a rank's word for its loads and stores, so that the own part can be handed
-/// out in place: `own_memory(byte)` is its address. `note_load` and `note_store` tell of accesses to rows of
-/// the own part, `pitch` bytes apart: loads before the program looks, stores after it has stored.
+/// out in place: `own_memory(byte)` is its address. `record_load` and `record_store` tell of accesses to rows
+/// of the own part, `pitch` bytes apart: loads before the program looks, stores after it has stored.
 template <class S>
-concept noting_segment = segment<S> && requires(S& s, std::size_t byte, std::size_t pitch, row_shape rows) {
-  { s.own_memory(byte) } -> std::same_as<std::byte*>;
-  s.note_load(byte, pitch, rows);
-  s.note_store(byte, pitch, rows);
-};
+concept recording_segment =
+    segment<S> && requires(S& s, std::size_t byte, std::size_t pitch, row_shape rows) {
+      { s.own_memory(byte) } -> std::same_as<std::byte*>;
+      s.record_load(byte, pitch, rows);
+      s.record_store(byte, pitch, rows);
+    };
 
 namespace detail {
 

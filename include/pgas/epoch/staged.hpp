@@ -25,7 +25,8 @@ struct by_pieces_t {};
 
 /// True if a piece is in place, and the checker of the segment learns of its accesses.
 template <class Window>
-concept noted_in_place = !Window::is_contiguous && noting_segment<typename Window::state_type::segment_type>;
+concept recorded_in_place =
+    !Window::is_contiguous && recording_segment<typename Window::state_type::segment_type>;
 
 /// A piece of the own part as a real span. It is in place if the part is plain memory, or if a checker takes
 /// the program's word for its accesses; else a copy, which the destructor writes back.
@@ -42,10 +43,10 @@ class staged {
   [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
-    } else if constexpr (noted_in_place<Window>) {
+    } else if constexpr (recorded_in_place<Window>) {
       take_in_place(w, count);
       if constexpr (!Mode.write_only)
-        note_load(0, count * sizeof(value_type), {1, count * sizeof(value_type)});
+        record_load(0, count * sizeof(value_type), {1, count * sizeof(value_type)});
       if constexpr (is_update) before_.assign(span_.begin(), span_.end());
     } else {
       state_ = w.shared_state();
@@ -61,9 +62,9 @@ class staged {
   }
   /// The same, and loads and stores nothing: the caller does that, piece by piece.
   staged(Window const& w, std::size_t first, std::size_t count, by_pieces_t /*how*/)
-    requires((Mode.read_only && !Window::is_contiguous) || (Mode.write_only && noted_in_place<Window>))
+    requires((Mode.read_only && !Window::is_contiguous) || (Mode.write_only && recorded_in_place<Window>))
       : first_(first), is_by_pieces_(true) {
-    if constexpr (noted_in_place<Window>) {
+    if constexpr (recorded_in_place<Window>) {
       take_in_place(w, count);
     } else {
       state_ = w.shared_state();
@@ -85,20 +86,20 @@ class staged {
     }
   }
   /// Tells the checker of loads of rows, from byte `first` of the piece on, before the program looks.
-  [[gnu::always_inline]] void note_load(std::size_t first, std::size_t pitch, row_shape rows)
-    requires noted_in_place<Window>
+  [[gnu::always_inline]] void record_load(std::size_t first, std::size_t pitch, row_shape rows)
+    requires recorded_in_place<Window>
   {
     if (rows.rows == 0 || rows.row_bytes == 0) return;
     [[maybe_unused]] auto const as = copying();
-    state_->segment.note_load(at(first).offset, pitch, rows);
+    state_->segment.record_load(at(first).offset, pitch, rows);
   }
   /// Tells it of stores to rows, after the program has stored.
-  void note_store(std::size_t first, std::size_t pitch, row_shape rows) noexcept
-    requires noted_in_place<Window>
+  void record_store(std::size_t first, std::size_t pitch, row_shape rows) noexcept
+    requires recorded_in_place<Window>
   {
     if (rows.rows == 0 || rows.row_bytes == 0) return;
     try {
-      state_->segment.note_store(at(first).offset, pitch, rows);
+      state_->segment.record_store(at(first).offset, pitch, rows);
     } catch (...) {
       state_->team->deferred->record(std::current_exception());
     }
@@ -157,8 +158,8 @@ class staged {
 
   /// Writes a part of a copy back, or tells that it was stored in place.
   void store(std::size_t byte, bytes_in what) {
-    if constexpr (noted_in_place<Window>) {
-      state_->segment.note_store(at(byte).offset, what.size(), {1, what.size()});
+    if constexpr (recorded_in_place<Window>) {
+      state_->segment.record_store(at(byte).offset, what.size(), {1, what.size()});
     } else {
       Window::state_type::coherence_type::store(state_->segment, at(byte), what);
     }
@@ -171,7 +172,7 @@ class staged {
       } else if constexpr (is_update) {
         auto const before = std::as_bytes(std::span(before_));
         // Other bytes of an element are not touched. A checker counts elements, as the program stores them.
-        constexpr std::size_t unit = noted_in_place<Window> ? sizeof(value_type) : 1;
+        constexpr std::size_t unit = recorded_in_place<Window> ? sizeof(value_type) : 1;
         auto const changed = [&](std::size_t i) { return std::memcmp(&now[i], &before[i], unit) != 0; };
         for (std::size_t i = 0; i < now.size();) {
           std::size_t end = i;

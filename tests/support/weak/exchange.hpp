@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <pgas/detail/exchange/eager.hpp>
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/media.hpp>
-#include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/vocabulary/folding.hpp>
 #include <stdexcept>
@@ -295,16 +295,16 @@ struct area_rounds {
   }
 };
 
-/// A shared area whose notes are payload of the model in those collectives in which `is_watched`. A rank that
-/// is `late` reads them only after its own next note, which is a mistake.
+/// A shared area whose messages are payload of the model in those collectives in which `is_watched`. A rank
+/// that is `late` reads them only after its own next message, which is a mistake.
 template <class Area>
-class watched_notes {
+class watched_messages {
  public:
   static constexpr std::size_t buffers = Area::buffers;
   static constexpr std::size_t buffer_bytes = Area::buffer_bytes;
   static constexpr std::size_t short_bytes = Area::short_bytes;
 
-  watched_notes(Area& area, model& m, bool late) : area_(&area), model_(&m), late_(late) {}
+  watched_messages(Area& area, model& m, bool late) : area_(&area), model_(&m), late_(late) {}
   void watch(bool is_watched) { is_watched_ = is_watched; }
 
   [[nodiscard]] rank_t rank() const { return area_->rank(); }
@@ -345,13 +345,13 @@ class watched_notes {
   model* model_;
   bool late_;
   bool is_watched_ = true;
-  mutable rank_t owed_ = -1;  ///< its note was asked for, and is read later
+  mutable rank_t owed_ = -1;  ///< its message was asked for, and is read later
 };
 
-/// Collectives in notes, of which the first and the last use the same buffer: reductions to all ranks, or
-/// broadcasts from rank 0. The broadcasts may be `answered` by one from rank 1, whose note says that it has
-/// read the first. `starts`: ranks begin them, and look again before they wait.
-struct note_rounds {
+/// Eager collectives, of which the first and the last use the same buffer: reductions to all ranks, or
+/// broadcasts from rank 0. The broadcasts may be `answered` by one from rank 1, whose message says that it
+/// has read the first. `starts`: ranks begin them, and look again before they wait.
+struct eager_rounds {
   enum class kind { reductions, broadcasts, answered };
 
   rank_t ranks;
@@ -362,13 +362,13 @@ struct note_rounds {
   template <class Protocol>
   void play(model& m, control& /*words*/, Protocol& p) const {
     using area_type = std::remove_cvref_t<decltype(p.area)>;
-    static_assert(pgas::detail::noting_medium<watched_notes<area_type>>);
-    watched_notes<area_type> medium(p.area, m, late);
+    static_assert(pgas::detail::eager_medium<watched_messages<area_type>>);
+    watched_messages<area_type> medium(p.area, m, late);
     std::array<std::byte, 8> mine{};
     auto op = [](std::uint64_t a, std::uint64_t b) { return a + b; };
     auto const fold = pgas::detail::folding::of<std::uint64_t>(op, true);
     auto const run = [&](rank_t root) {
-      auto const in = [&](pgas::detail::notes how) {
+      auto const in = [&](pgas::detail::eager_exchange how) {
         return of != kind::reductions ? how.broadcast(medium, mine, root)
                                       : how.all_reduce(medium, mine, mine, fold);
       };

@@ -100,13 +100,13 @@ class error_log {
 };
 
 /// Notes the errors of the ranks that are this thread, while it lives.
-class noted_errors final : public error_listener {
+class error_recorder final : public error_listener {
  public:
-  explicit noted_errors(error_log log) noexcept
+  explicit error_recorder(error_log log) noexcept
       : log_(log), before_(std::exchange(listens_to_errors(), this)) {}
-  noted_errors(noted_errors const&) = delete;
-  noted_errors& operator=(noted_errors const&) = delete;
-  ~noted_errors() { listens_to_errors() = before_; }
+  error_recorder(error_recorder const&) = delete;
+  error_recorder& operator=(error_recorder const&) = delete;
+  ~error_recorder() { listens_to_errors() = before_; }
 
   void hear(error const& made) noexcept override { log_.note(made); }
 

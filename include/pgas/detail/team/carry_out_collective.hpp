@@ -79,17 +79,17 @@ Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name 
   if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
     make_collective_memory(*state, kind);
   auto& medium = operations.template medium<kind>();
-  bool in_notes = false;
-  if constexpr (requires { typename Algorithm::in_notes; })
-    in_notes = bytes != 0 && bytes <= medium.short_bytes;
+  bool is_eager = false;
+  if constexpr (requires { typename Algorithm::eager_form; })
+    is_eager = bytes != 0 && bytes <= medium.short_bytes;
   if constexpr (!std::is_void_v<Result>) {
     using kept_type = kept_collective<Algorithm, std::remove_reference_t<decltype(medium)>, Begin>;
-    if constexpr (requires { typename Algorithm::in_notes; }) {
-      if (in_notes && operations.takes_notes(medium)) {
-        if (operations.start_in_notes(operation.text(), call, [&](auto how) { return begin(how, medium); }))
+    if constexpr (requires { typename Algorithm::eager_form; }) {
+      if (is_eager && operations.may_begin_eagerly(medium)) {
+        if (operations.start_eagerly(operation.text(), call, [&](auto how) { return begin(how, medium); }))
           return Result({}, {});
         auto written = keep_collective<kept_type>(algorithm, medium, std::move(begin));
-        written->read = [](started_collective& base, typename Algorithm::in_notes how) {
+        written->read = [](started_collective& base, typename Algorithm::eager_form how) {
           auto& kept = static_cast<kept_type&>(base);
           return kept.begin_in(how, *kept.medium);
         };
@@ -107,19 +107,19 @@ Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name 
     operations.start(asked);
     return Result(state, std::move(asked));
   } else {
-    if constexpr (requires { typename Algorithm::in_notes; }) {
-      if (in_notes)
+    if constexpr (requires { typename Algorithm::eager_form; }) {
+      if (is_eager)
         return operations.run_at_once(operation.text(), call,
-                                      [&] { begin(typename Algorithm::in_notes{}, medium); });
+                                      [&] { begin(typename Algorithm::eager_form{}, medium); });
     }
     operations.run(operation.text(), call, [&] { return begin(algorithm, medium); });
   }
 }
 
-/// True if a collective is over in notes on a medium that never needs memory for them.
+/// True if every such collective is eager, so that its medium needs no memory.
 template <class Result, class Algorithm, class Medium, std::size_t FixedBytes>
-inline constexpr bool is_all_in_notes = [] {
-  if constexpr (std::is_void_v<Result> && FixedBytes != 0 && requires { typename Algorithm::in_notes; })
+inline constexpr bool is_always_eager = [] {
+  if constexpr (std::is_void_v<Result> && FixedBytes != 0 && requires { typename Algorithm::eager_form; })
     return FixedBytes <= Medium::short_bytes;
   return false;
 }();
@@ -128,7 +128,7 @@ inline constexpr bool is_all_in_notes = [] {
 /// `Result` is a request, the collective is only started.
 ///
 /// `bytes` are those of this rank's elements as far as all ranks know them. `FixedBytes` are the same if the
-/// compiler knows them too, else 0: for a short value it then compiles the notes and no steps.
+/// compiler knows them too, else 0: for a short value it then compiles the eager form and no steps.
 template <class Result, std::size_t FixedBytes, class State, class Algorithm, class Begin>
 Result carry_out_collective(std::shared_ptr<State> const& state, collective_name operation,
                             Algorithm algorithm, std::size_t bytes, Begin begin, call_facts const& facts) {
@@ -141,10 +141,10 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
   bool const has_root = facts.root >= 0 && std::is_void_v<Result>;
   [[maybe_unused]] auto const promise =
       order_in_collective(state->control, order_of_collective(operation.text(), has_root), facts.root);
-  if constexpr (is_all_in_notes<Result, Algorithm, medium_type, FixedBytes>) {
+  if constexpr (is_always_eager<Result, Algorithm, medium_type, FixedBytes>) {
     auto& medium = state->operations.template medium<kind>();
     state->operations.run_at_once(operation.text(), call,
-                                  [&] { begin(typename Algorithm::in_notes{}, medium); });
+                                  [&] { begin(typename Algorithm::eager_form{}, medium); });
   } else {
     return carry_out_in_memory<Result>(state, operation, algorithm, bytes, std::move(begin), facts, call);
   }

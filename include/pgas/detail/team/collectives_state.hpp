@@ -6,9 +6,9 @@
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/collective.hpp>
+#include <pgas/detail/exchange/eager.hpp>
 #include <pgas/detail/exchange/links.hpp>
 #include <pgas/detail/exchange/media.hpp>
-#include <pgas/detail/exchange/notes.hpp>
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/detail/exchange/steps.hpp>
@@ -178,16 +178,16 @@ class collectives_state {
     }
   }
 
-  /// Returns whether a collective in notes on this medium may begin now without waiting.
+  /// Returns whether an eager collective on this medium may begin now without waiting.
   template <class Medium>
-  [[nodiscard]] bool takes_notes(Medium& medium) {
+  [[nodiscard]] bool may_begin_eagerly(Medium& medium) {
     return queue_.empty() && !last_error_ && medium.is_next_free();
   }
-  /// Begins a collective in notes, if it takes them. Returns whether it is over.
+  /// Begins an eager collective; `may_begin_eagerly` has returned true. Returns whether it is over.
   template <class Body>
-  bool start_in_notes(std::string_view operation, collective_call call, Body&& body) {
+  bool start_eagerly(std::string_view operation, collective_call call, Body&& body) {
     bool is_over = true;
-    run_at_once(operation, call, [&] { is_over = body(notes{.writes = true, .waits = false}); });
+    run_at_once(operation, call, [&] { is_over = body(eager_exchange{.writes = true, .waits = false}); });
     return is_over;
   }
   /// Queues one that is begun and not over.
@@ -209,7 +209,7 @@ class collectives_state {
     while (goes_on && !queue_.empty()) {
       started_collective& first = queue_.front();
       if (first.read) {
-        goes_on = read_notes(first, false);
+        goes_on = read_messages(first, false);
       } else {
         goes_on = first.run ? waits_.advance_if_ready() : begin(first);
       }
@@ -308,23 +308,23 @@ class collectives_state {
     one.run = one.begin(one);
     return one.run.begin();
   }
-  /// Reads the notes of others, if they are there or this rank `waits`. Returns whether the collective is
+  /// Reads the messages of others, if they are there or this rank `waits`. Returns whether the collective is
   /// over.
-  bool read_notes(started_collective& one, bool waits) {
+  bool read_messages(started_collective& one, bool waits) {
     try {
-      return one.read(one, notes{.writes = false, .waits = waits});
+      return one.read(one, eager_exchange{.writes = false, .waits = waits});
     } catch (...) {
       one.error = last_error_ = std::current_exception();
       return true;
     }
   }
   /// Lets this rank go on with what is started while it waits for anything else. A rank whose only collective
-  /// has yet to read notes holds up nobody: the others may be many buffers ahead, and what comes then needs
-  /// further calls of this rank.
+  /// has yet to read messages holds up nobody: the others may be many buffers ahead, and what comes then
+  /// needs further calls of this rank.
   void work() {
     if constexpr (working_backend<Backend>) {
-      bool const waits_for_notes = queue_.has_one() && queue_.front().read;
-      if (!queue_.empty() && !waits_for_notes && !working_) {
+      bool const waits_for_messages = queue_.has_one() && queue_.front().read;
+      if (!queue_.empty() && !waits_for_messages && !working_) {
         working_ = backend_->while_waiting([this] {
           advance();
           rethrow();
@@ -340,7 +340,7 @@ class collectives_state {
     rest();
     started_collective& first = queue_.front();
     if (first.read) {
-      read_notes(first, true);
+      read_messages(first, true);
     } else if (first.run) {
       waits_.finish();
     } else {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <memory>
 #include <pgas/detail/control/collective_call.hpp>
-#include <pgas/detail/exchange/notes.hpp>
+#include <pgas/detail/exchange/eager.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <string_view>
 #include <utility>
@@ -17,8 +17,8 @@ struct started_collective {
   std::string_view operation;
   collective_call call;
   steps (*begin)(started_collective&) = nullptr;
-  /// Of one whose note is written: it is over when the notes of others are read.
-  bool (*read)(started_collective&, notes) = nullptr;
+  /// Of an eager one whose message is written: it ends by reading the messages of the others.
+  bool (*read)(started_collective&, eager_exchange) = nullptr;
   steps run;  ///< none before it begins, and after it has ended
   std::exception_ptr error;
   bool is_done = false;

@@ -189,10 +189,10 @@ class checked_segment : private Inner {
     Inner::put(at, from);
   }
 
-  // The same for accesses that the program makes itself, see noting_segment.
+  // The same for accesses that the program makes itself, see recording_segment.
 
   [[nodiscard]] std::byte* own_memory(std::size_t byte) const noexcept { return Inner::part(rank()) + byte; }
-  [[gnu::noinline]] void note_load(std::size_t byte, std::size_t pitch, row_shape shape) {
+  [[gnu::noinline]] void record_load(std::size_t byte, std::size_t pitch, row_shape shape) {
     if (is_copying_) return;
     auto const where = place(__builtin_frame_address(0));
     for_each_row(byte, pitch, shape, [&](location at, std::size_t bytes) {
@@ -200,7 +200,7 @@ class checked_segment : private Inner {
       if (Rules::stages()) check(kind::load, at, bytes, where);
     });
   }
-  [[gnu::noinline]] void note_store(std::size_t byte, std::size_t pitch, row_shape shape) {
+  [[gnu::noinline]] void record_store(std::size_t byte, std::size_t pitch, row_shape shape) {
     auto const where = place(__builtin_frame_address(0));
     for_each_row(byte, pitch, shape, [&](location at, std::size_t bytes) {
       checker_->writes_private(own(at, bytes), kind::store, where);

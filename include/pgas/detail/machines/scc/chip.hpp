@@ -245,8 +245,8 @@ class chip {
       ~serving() { of.serving_ &= ~which; }
     } const ends{*this, bit(core)};
     // The services are no part of what waits.
-    entered const any_order(oracle(), core, order_scope::all);
-    entered const any_access(oracle(), core, access_kind::own);
+    checker_scope const any_order(oracle(), core, order_scope::all);
+    checker_scope const any_access(oracle(), core, access_kind::own);
     serving_ |= bit(core);
     while ((called_ & bit(core)) != 0) {
       called_ &= ~bit(core);

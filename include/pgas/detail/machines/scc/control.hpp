@@ -221,7 +221,7 @@ class scc_control : public control_of_locks {
   }
 
   /// See scoped_control.
-  [[nodiscard]] scc::entered<order_scope> order_as(order_scope scope) const noexcept {
+  [[nodiscard]] scc::checker_scope<order_scope> order_as(order_scope scope) const noexcept {
     return {chip_->oracle(), ranks_.to_world(rank()), scope};
   }
 

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/scc/cache.hpp>
+#include <pgas/detail/machines/scc/cache_adversary.hpp>
 #include <pgas/detail/machines/scc/clock.hpp>
 #include <pgas/detail/machines/scc/interrupt_pin.hpp>
 #include <pgas/detail/machines/scc/lookup_table.hpp>
-#include <pgas/detail/machines/scc/mischief.hpp>
 #include <pgas/detail/machines/scc/turns.hpp>
 #include <pgas/machines/scc/options.hpp>
 #include <utility>
@@ -35,7 +35,7 @@ class core {
         scheduler_(&s),
         clock_(c),
         pin_(&pin),
-        mischief_(s.how().against, s.how().seed * 64 + static_cast<std::uint64_t>(number)),
+        adversary_(s.how().against, s.how().seed * 64 + static_cast<std::uint64_t>(number)),
         table_(m, number, s.cores(), s.how().mappable_pages) {}
   core(core const&) = delete;
   core& operator=(core const&) = delete;
@@ -155,7 +155,7 @@ class core {
     if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last)
       combined_.forget();
     // The adversary must not refill a line either: the memory is zeroed for its next window.
-    mischief_.forget(begin, last);
+    adversary_.forget(begin, last);
   }
 
   /// The copy in which this core holds an expected byte, for the oracle's report.
@@ -259,7 +259,7 @@ class core {
         give_up_l2(at);
         l2_.put(at, number, fetched, false);
       }
-      mischief_.fetched({number, tagged});
+      adversary_.fetched({number, tagged});
     }
     std::size_t const i = l1_.place_for(number);
     if (l1_.holds(i) && l1_.is_modified(i))
@@ -358,16 +358,16 @@ class core {
   }
   /// Lets the adversary act after an access that has left the core: it evicts, fills or drains unasked.
   void misbehave() {
-    if (mischief_.evicts()) {
+    if (adversary_.evicts()) {
       ++counters_.evictions;
-      give_up_l1(mischief_.victim(l1_));
-      give_up_l2(mischief_.victim(l2_));
+      give_up_l1(adversary_.victim(l1_));
+      give_up_l2(adversary_.victim(l2_));
     }
-    if (mischief_.fills()) fill_unasked();
-    if (!combined_.is_empty() && mischief_.drains()) push_now();
+    if (adversary_.fills()) fill_unasked();
+    if (!combined_.is_empty() && adversary_.drains()) push_now();
   }
   void fill_unasked() {
-    auto const again = mischief_.line_to_fill();
+    auto const again = adversary_.line_to_fill();
     if (!again || l1_.look(again->number) != l1_.none || l2_.look(again->number) != l2_.none ||
         combines(again->number * static_cast<physical_address>(line_bytes))) {
       return;
@@ -384,7 +384,7 @@ class core {
   scheduler* scheduler_;
   clock* clock_;
   interrupt_pin* pin_;
-  mischief mischief_;
+  cache_adversary adversary_;
   counters counters_;
   lookup_table table_;
   l1_cache l1_;

@@ -63,8 +63,8 @@ class interrupt_pin {
       if (oracle_ != nullptr) oracle_->acquire(core_, known_);
       mask const one_at_a_time(*this);
       // The handler is no part of what it interrupts.
-      entered const any_order(oracle_, core_, order_scope::all);
-      entered const any_access(oracle_, core_, access_kind::own);
+      checker_scope const any_order(oracle_, core_, order_scope::all);
+      checker_scope const any_access(oracle_, core_, access_kind::own);
       if (time_ != nullptr) time_->spend(core_, time_->how().in_ticks(time_->how().interrupt));
       turns_->interrupt(*handler_);
     }

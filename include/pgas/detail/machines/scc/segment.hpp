@@ -140,10 +140,10 @@ class scc_segment {
   /// See abandoned_segment.
   void abandon() noexcept { buffers().forget(home_.get()); }
   /// See access_checked_segment.
-  [[nodiscard]] scc::entered<access_kind> access_as(access_kind kind) const noexcept {
+  [[nodiscard]] scc::checker_scope<access_kind> access_as(access_kind kind) const noexcept {
     return {chip_->oracle(), core_->number(), kind};
   }
-  [[nodiscard]] scc::entered<access_kind> access_as(access_kind kind, rank_t target) const noexcept {
+  [[nodiscard]] scc::checker_scope<access_kind> access_as(access_kind kind, rank_t target) const noexcept {
     if (auto* const oracle = chip_->oracle()) oracle->ends_with(core_->number(), system(part(target), 0));
     return access_as(kind);
   }

@@ -10,14 +10,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 /// Gives a core's acquires and releases a scope, or its transfers a kind, while it lives. Does nothing
 /// without an oracle.
 template <class What>
-class [[nodiscard]] entered {
+class [[nodiscard]] checker_scope {
  public:
-  entered(checker* oracle, rank_t core, What what) noexcept : oracle_(oracle), core_(core), before_(what) {
+  checker_scope(checker* oracle, rank_t core, What what) noexcept
+      : oracle_(oracle), core_(core), before_(what) {
     if (oracle_ != nullptr) before_ = oracle_->enter(core, what);
   }
-  entered(entered const&) = delete;
-  entered& operator=(entered const&) = delete;
-  ~entered() {
+  checker_scope(checker_scope const&) = delete;
+  checker_scope& operator=(checker_scope const&) = delete;
+  ~checker_scope() {
     if (oracle_ != nullptr) oracle_->enter(core_, before_);
   }
 

@@ -11,14 +11,14 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 using pgas::scc::dice;
 
 /// The adversary of one core: options and seed decide when its caches act unasked, and on which lines.
-class mischief {
+class cache_adversary {
  public:
   struct fetched_line {
     line_number number = ~line_number{0};  ///< the number of no line
     bool tagged = false;
   };
 
-  mischief(pgas::scc::adversary const& how, std::uint64_t seed) noexcept : how_(how), dice_(seed) {}
+  cache_adversary(pgas::scc::adversary const& how, std::uint64_t seed) noexcept : how_(how), dice_(seed) {}
 
   [[nodiscard]] bool evicts() noexcept { return dice_.one_in(how_.evict); }
   [[nodiscard]] bool fills() noexcept { return dice_.one_in(how_.fill); }

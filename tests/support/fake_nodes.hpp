@@ -243,7 +243,7 @@ class control : public pgas::detail::mapped_control {
     pgas::word fetch_add(pgas::word value, std::memory_order order) const {
       return carry(), mapped::cell_type::fetch_add(value, order);
     }
-    void quietly() const = delete;  // each change carries what came before it
+    void without_waking() const = delete;  // each change carries what came before it
     pgas::word fetch_xor(pgas::word value, std::memory_order order) const {
       return carry(), mapped::cell_type::fetch_xor(value, order);
     }

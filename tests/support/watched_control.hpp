@@ -88,7 +88,7 @@ class watched_control {
     }
     void reset_unshared(pgas::word v, std::memory_order o) const { watches->reset_unshared(inner, at, v, o); }
     // Each change of such a cell still wakes the ranks that wait.
-    [[nodiscard]] cell_type quietly() const
+    [[nodiscard]] cell_type without_waking() const
       requires hears_hints<Watcher>
     {
       return *this;

@@ -124,44 +124,44 @@ concept one_way_cell = control_cell<C> && requires(C const& c, word value, std::
   c.flip(value, order);
 };
 
-/// A release of this rank waits until its earlier changes of far words have taken place, see `control`.
-/// `uncovered()` of such a word is the same word for a change that later releases of this rank need not
-/// cover, because only the word's owner looks at it. Such a change itself covers what came before it.
+/// A release of this rank waits until its earlier changes of far words are confirmed, see `control`.
+/// `unconfirmed()` returns the same word for a change for which later releases do not wait, because only the
+/// word's owner reads it. Such a change is itself ordered behind all earlier ones.
 template <class W>
-concept coverable_word = std::copyable<W> && requires(W const& w) {
-  { w.uncovered() } -> std::same_as<W>;
+concept confirmed_word = std::copyable<W> && requires(W const& w) {
+  { w.unconfirmed() } -> std::same_as<W>;
 };
 
-/// A change of such a cell looks whether a rank sleeps on it. `quietly()` is the same cell without that look.
-/// It is for a change that ends no wait: no predicate of a rank that waits for the word becomes true by it.
-/// Example: a lock that is taken, since ranks wait for its release. A rank that sleeps on stays asleep.
+/// A change of such a cell wakes the ranks that sleep on it. `without_waking()` returns the same cell, whose
+/// changes wake nobody. It is for changes that make no waiting rank's predicate true: for example, taking a
+/// lock, since ranks wait for its release.
 ///
-/// After another quiet change come `is_slept_on()`, and `wake_sleepers()` if that is true. So a caller that
-/// has more to do in such a rare case does all of it in one call, and else saves no registers.
+/// A caller may also change the word without waking, ask `is_slept_on()`, and call `wake_sleepers()` if that
+/// is true. Then all rare work is in one call, around which the common case saves no registers.
 template <class C>
-concept quiet_cell = control_cell<C> && requires(C const& c) {
-  { c.quietly() } -> control_cell;
+concept waking_cell = control_cell<C> && requires(C const& c) {
+  { c.without_waking() } -> control_cell;
   { c.is_slept_on() } -> std::same_as<bool>;
   c.wake_sleepers();
 };
 
 namespace detail {
 
-/// A cell for a change that ends no wait: see quiet_cell.
+/// A cell for a change that ends no wait: see waking_cell.
 template <control_cell C>
-[[nodiscard]] auto quietly(C const& cell) {
-  if constexpr (quiet_cell<C>) {
-    return cell.quietly();
+[[nodiscard]] auto without_waking(C const& cell) {
+  if constexpr (waking_cell<C>) {
+    return cell.without_waking();
   } else {
     return cell;
   }
 }
 
-/// A word that only its owner looks at, for a change that later releases need not cover.
+/// A word that only its owner reads, for a change for which later releases do not wait: see confirmed_word.
 template <class Word>
-Word uncovered(Word const& w) {
-  if constexpr (coverable_word<Word>) {
-    return w.uncovered();
+Word unconfirmed(Word const& w) {
+  if constexpr (confirmed_word<Word>) {
+    return w.unconfirmed();
   } else {
     return w;
   }
@@ -205,7 +205,7 @@ concept changing_cell =
 /// Orders are those of C++, between words of all ranks: a rank that acquires what this rank released finds
 /// each earlier change of a word by this rank, near or far. A backend whose changes of far words take time
 /// waits for their arrival before it makes a release visible to a nearer rank. Payload is not among these
-/// changes; see boundary. Nor are changes of words that are `uncovered`.
+/// changes; see boundary. Nor are changes by way of `unconfirmed()`.
 ///
 /// `size()` is the number of ranks. `read_modify_write` says what cells can do, and `can_park` whether a
 /// waiting rank may sleep.

@@ -238,8 +238,8 @@ class save_request {
         of_->to->write(begins.data(), begins.size(), 0);
       });
     }
-    detail::no_progress quietly;
-    all.note(detail::strip<Array>(a, cells).write(&of_->image, begins.size(), quietly));
+    detail::no_progress progress;
+    all.note(detail::strip<Array>(a, cells).write(&of_->image, begins.size(), progress));
     all.agree();
     of_->begin();
   }

@@ -53,11 +53,11 @@ class arrival_counter {
     // wait_until (later arrivals continue its release sequence); an acquire for the rank that arrives
     // last and does not wait.
     constexpr auto order = std::memory_order_acq_rel;
-    if constexpr (quiet_cell<cell_type>) {
+    if constexpr (waking_cell<cell_type>) {
       b.publish(everyone);
       last_ += all_;
       cell_type const sum = sum_;  // its address is not read again behind the change
-      word const before = sum.quietly().fetch_add(1, order);
+      word const before = sum.without_waking().fetch_add(1, order);
       if (sum.is_slept_on()) [[unlikely]] {
         wake_and_wait(before, operation);
       } else if (before < last_) {
@@ -95,12 +95,12 @@ class arrival_counter {
   /// The rank that ends a fence does not wait, so it is missing there, and adds itself at its next wait.
   /// A rank that changes its core makes one guess wrong.
   place_on_core count_on_core() {
-    if constexpr (control_in_turns<Control> && quiet_cell<cell_type>) {
+    if constexpr (control_in_turns<Control> && waking_cell<cell_type>) {
       if (!turns_.asks_for_place()) return place_on_core::unknown;
       std::int32_t const core = core_();
       if (core < 0) return place_on_core::unknown;
       rank_t const owner = 1 + static_cast<rank_t>(core) % (control_->size() - 1);
-      auto const hint = control_->cell(owner, first_cell_).quietly();
+      auto const hint = control_->cell(owner, first_cell_).without_waking();
       constexpr unsigned half = 32;
       constexpr unsigned quarter = 16;
       constexpr word count = 0xffff;
@@ -201,7 +201,7 @@ struct guarded_counter {
           while ((seen & guard) == 0) {
             // acquire: pairs with the release below of the rank that had the guard before, so that the last
             // rank has the accesses of all. It continues the release sequence of that store.
-            if (!detail::quietly(sum).compare_exchange(seen, seen | guard, std::memory_order_acquire))
+            if (!detail::without_waking(sum).compare_exchange(seen, seen | guard, std::memory_order_acquire))
               continue;  // another rank has added meanwhile
             word const now = seen + one_rank;
             // release: pairs with the acquire above, and with that of each rank that waits for the sum.

@@ -45,7 +45,7 @@ struct dissemination {
         rank_t const from = self < distance ? self - distance + size : self - distance;
         // release: pairs with the acquire load of wait_until in `to`; carries this rank's writes, and those
         // it has heard of in earlier rounds.
-        detail::store_now(detail::uncovered(control_->slot(to, round, self)), reached_,
+        detail::store_now(detail::unconfirmed(control_->slot(to, round, self)), reached_,
                           std::memory_order_release);
         control_->wait_until(control_->slot(self, round, from),
                              [reached = reached_](word seen) { return seen >= reached; },

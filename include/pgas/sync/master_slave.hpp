@@ -39,7 +39,7 @@ struct master_slave {
       rank_t const self = control_->rank();
       if (self != master) {
         // release: pairs with the acquire load of wait_until in the master; carries this rank's writes.
-        auto const report = detail::uncovered(control_->slot(master, first_ + index(self), self));
+        auto const report = detail::unconfirmed(control_->slot(master, first_ + index(self), self));
         detail::store_now(report, reached_, std::memory_order_release);
         control_->wait_until(control_->slot(self, first_, master), is_there,
                              {.operation = operation, .awaited = group(&master, 1)});
@@ -50,7 +50,7 @@ struct master_slave {
         }
         for (rank_t rank = 1; rank < control_->size(); ++rank) {
           // release: pairs with the acquire load of wait_until in `rank`; carries the writes of all ranks.
-          detail::store_now(detail::uncovered(control_->slot(rank, first_, master)), reached_,
+          detail::store_now(detail::unconfirmed(control_->slot(rank, first_, master)), reached_,
                             std::memory_order_release);
         }
       }

@@ -48,7 +48,7 @@ struct match_vector {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        detail::flip(detail::uncovered(vector_of(origin)), bit(self()), std::memory_order_release);
+        detail::flip(detail::unconfirmed(vector_of(origin)), bit(self()), std::memory_order_release);
       }
       completions_.expect(origins);
     }

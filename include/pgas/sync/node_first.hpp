@@ -85,7 +85,7 @@ struct node_first {
         rank_t const from = leaders_[(self + nodes - distance) % nodes];
         // release: pairs with the acquire load of wait_until in `to`; carries the writes of this node, and of
         // the nodes that this one has heard of in earlier rounds.
-        detail::uncovered(control_->slot(to, round, leader_)).store(over_, std::memory_order_release);
+        detail::unconfirmed(control_->slot(to, round, leader_)).store(over_, std::memory_order_release);
         control_->wait_until(control_->slot(leader_, round, from),
                              [over = over_](word seen) {
                                // The other leader may be one fence ahead.

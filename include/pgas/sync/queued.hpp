@@ -92,7 +92,7 @@ struct queued {
 
    public:
     /// See detail::at_once_released_lock. A change of another cell may be a message, and wait.
-    static constexpr bool releases_at_once = quiet_cell<cell_type>;
+    static constexpr bool releases_at_once = waking_cell<cell_type>;
 
     on(Control& control, control_words first)
         : control_(&control),
@@ -239,7 +239,7 @@ struct queued {
         return take_word(held, kind, seen);
       } else {
         // acquire: as in take_word.
-        return detail::quietly(held).compare_exchange(
+        return detail::without_waking(held).compare_exchange(
             seen, kind == lock_kind::exclusive ? exclusively_ : free_ + one_shared,
             std::memory_order_acquire);
       }
@@ -273,7 +273,7 @@ struct queued {
       if (kind == lock_kind::exclusive) {
         // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
         // shared holders are one release sequence.
-        return detail::quietly(held).compare_exchange(seen, exclusively_, std::memory_order_acquire);
+        return detail::without_waking(held).compare_exchange(seen, exclusively_, std::memory_order_acquire);
       }
       // acquire: pairs with the release in let_go of the last exclusive holder.
       if constexpr (changing_cell<cell_type>) {
@@ -282,8 +282,8 @@ struct queued {
       } else {
         do {
           word const named = is_free(seen) ? free_ : seen;
-          if (detail::quietly(held).compare_exchange(seen, named + one_shared, std::memory_order_acquire))
-              [[likely]]
+          if (detail::without_waking(held).compare_exchange(seen, named + one_shared,
+                                                            std::memory_order_acquire)) [[likely]]
             return true;
         } while (!is_exclusive(seen));
         return false;
@@ -350,7 +350,7 @@ struct queued {
       // that publish has completed.
       if (kind == lock_kind::exclusive) {
         if constexpr (detail::handing_cell<cell_type>) {
-          held.quietly().reset_unshared(free_, std::memory_order_release);
+          held.without_waking().reset_unshared(free_, std::memory_order_release);
           if (held.is_slept_on() | (comes_ != 0)) [[unlikely]]  // one branch for both
             tell_others(held);
         } else {

@@ -60,7 +60,7 @@ class signal_counts {
     b.publish(group(&target, 1));
     // release: pairs with the acquire loads of wait, wait_any and pending of `target`; carries the publish
     // above.
-    detail::store_now(detail::uncovered(slot(target, control_->rank(), tag)),
+    detail::store_now(detail::unconfirmed(slot(target, control_->rank(), tag)),
                       count(++sent_[index(target, tag)]) | index(control_->rank(), tag),
                       std::memory_order_release);
   }

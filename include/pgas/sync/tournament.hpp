@@ -51,7 +51,7 @@ struct tournament {
         rank_t const winner = self - distance;
         // release: pairs with the acquire load of wait_until in `winner`; carries this rank's writes, and
         // those that were reported to it.
-        detail::store_now(detail::uncovered(control_->slot(winner, round, self)), reached_,
+        detail::store_now(detail::unconfirmed(control_->slot(winner, round, self)), reached_,
                           std::memory_order_release);
         wait_for(winner, over, operation);
       }
@@ -59,7 +59,7 @@ struct tournament {
         distance /= 2;
         if (self + distance >= size) continue;
         // release: pairs with the acquire load of wait_until in that rank; carries the writes of all ranks.
-        detail::store_now(detail::uncovered(control_->slot(self + distance, over, self)), reached_,
+        detail::store_now(detail::unconfirmed(control_->slot(self + distance, over, self)), reached_,
                           std::memory_order_release);
       }
       b.refresh(everyone);

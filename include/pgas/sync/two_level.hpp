@@ -79,7 +79,7 @@ struct two_level {
           take_exclusive(target, what);
       } else {
         // acquire: pairs with the release in unlock of the last exclusive holder.
-        word const seen = detail::quietly(at.part).fetch_add(one_shared, std::memory_order_acquire);
+        word const seen = detail::without_waking(at.part).fetch_add(one_shared, std::memory_order_acquire);
         if (writer_of(seen) != 0) [[unlikely]]
           take_shared(target, seen);
       }
@@ -93,7 +93,7 @@ struct two_level {
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
       if (kind == lock_kind::exclusive) {
         if (attempt_exclusive(part(target)) != in_the_way::nobody) return false;
-      } else if (auto const asked = detail::quietly(part(target));
+      } else if (auto const asked = detail::without_waking(part(target));
                  writer_of(asked.fetch_add(one_shared, std::memory_order_acquire)) != 0) {
         detail::add(part(target), minus(one_shared), std::memory_order_relaxed);
         return false;
@@ -122,7 +122,7 @@ struct two_level {
     template <boundary Boundary>
     void lock_all(Boundary& b) {
       // acquire: pairs with the release in unlock of the last exclusive holder.
-      if (exclusives_of(detail::quietly(all()).fetch_add(one_all, std::memory_order_acquire)) != 0)
+      if (exclusives_of(detail::without_waking(all()).fetch_add(one_all, std::memory_order_acquire)) != 0)
           [[unlikely]]
         take_all();
       b.refresh(everyone);
@@ -173,8 +173,8 @@ struct two_level {
     cell_type all() { return words_.cell(0, 0); }
     cell_type part(rank_t target) { return words_.cell(target, 1); }
 
-    // Requests change the words quietly: ranks wait until others are gone, which a request never makes true.
-    // A rank that waits until a part is free, or has a writer, has been woken by the release that freed it.
+    // Requests wake nobody: ranks wait until others are gone, which a request never makes true. A rank that
+    // waits until a part is free, or has a writer, has been woken by the release that freed it.
 
     /// Tries once; a failure leaves nothing behind.
     ///
@@ -185,7 +185,7 @@ struct two_level {
       exclusive_ = held + 1;
       // acquire: pairs with the release in unlock_all.
       if (held == 0 &&
-          has_lock_all(detail::quietly(all()).fetch_add(one_exclusive, std::memory_order_acquire))) {
+          has_lock_all(detail::without_waking(all()).fetch_add(one_exclusive, std::memory_order_acquire))) {
         detail::add(all(), minus(one_exclusive), std::memory_order_relaxed);
         exclusive_ = held;
         return in_the_way::lock_all;
@@ -193,7 +193,7 @@ struct two_level {
       word seen = 0;
       // acquire: pairs with the releases in unlock; the releases of several shared holders are one release
       // sequence.
-      if (detail::quietly(part).compare_exchange(seen, me(), std::memory_order_acquire)) [[likely]]
+      if (detail::without_waking(part).compare_exchange(seen, me(), std::memory_order_acquire)) [[likely]]
         return in_the_way::nobody;
       // relaxed, as for every count that is taken back: it carries nothing, and continues the release
       // sequence.

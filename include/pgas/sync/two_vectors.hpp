@@ -52,7 +52,7 @@ struct two_vectors {
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
         // above, so that the origin finds this part as this rank left it.
-        detail::flip(detail::uncovered(control_->cell(origin, posts_ + index(self()))), bit(self()),
+        detail::flip(detail::unconfirmed(control_->cell(origin, posts_ + index(self()))), bit(self()),
                      std::memory_order_release);
       }
     }
@@ -103,7 +103,7 @@ struct two_vectors {
         posted_[index(target)] ^= bit(target);
         // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which
         // publish has made complete.
-        detail::flip(detail::uncovered(control_->cell(target, completions_ + index(self()))), bit(self()),
+        detail::flip(detail::unconfirmed(control_->cell(target, completions_ + index(self()))), bit(self()),
                      std::memory_order_release);
       }
     }

@@ -56,7 +56,7 @@ class completion_counter {
   void add(rank_t target) {
     // release: pairs with the acquire load in wait and test of `target`; carries this rank's puts, which the
     // protocol has published. Only `target` waits for the sum.
-    detail::add(uncovered(of(target)), 1, std::memory_order_release);
+    detail::add(unconfirmed(of(target)), 1, std::memory_order_release);
   }
 
  private:

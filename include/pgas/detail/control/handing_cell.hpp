@@ -12,7 +12,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// then. It costs about a transfer of the line if this rank makes the next change. `hands_on()` tells whether
 /// this processor heeds the hint. It says the same during the whole run, but maybe not on all ranks.
 template <class C>
-concept handing_cell = quiet_cell<C> && requires(C const& c) {
+concept handing_cell = waking_cell<C> && requires(C const& c) {
   { C::hands_on() } noexcept -> std::same_as<bool>;
   { c.hand_on() } noexcept;
 };

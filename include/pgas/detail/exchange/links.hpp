@@ -176,7 +176,7 @@ class links {
         auto const bytes = piece.subspan(k * sizeof(word));
         std::memcpy(&part, bytes.data(), std::min(bytes.size(), sizeof part));
         // relaxed: the release below carries it.
-        uncovered(control_->slot(receiver, short_place(i, sent_[i]) + k, self()))
+        unconfirmed(control_->slot(receiver, short_place(i, sent_[i]) + k, self()))
             .store(part, std::memory_order_relaxed);
       }
     } else {
@@ -189,7 +189,7 @@ class links {
     }
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
     // Only the receiver looks at the word.
-    uncovered(control_->slot(receiver, arrived(i, sent_[i]), self()))
+    unconfirmed(control_->slot(receiver, arrived(i, sent_[i]), self()))
         .store(word_of(sent_[i]), std::memory_order_release);
     ++sent_[i];
   }
@@ -223,7 +223,7 @@ class links {
     rank_t const sender = from(l);
     // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
     // written in its place. Only the sender looks at the word.
-    uncovered(control_->slot(sender, taken(i), self())).store(received_[i], std::memory_order_release);
+    unconfirmed(control_->slot(sender, taken(i), self())).store(received_[i], std::memory_order_release);
   }
   static constexpr std::size_t words_of_link = depth + 1;
   /// The receiver's slot for a piece with this number, and the sender's for the number of pieces taken.

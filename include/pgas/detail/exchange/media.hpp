@@ -68,7 +68,8 @@ class message_buffers {
   void set_flag(rank_t owner, std::size_t i, word number) {
     // release: pairs with the acquire of the owner's `flag`; carries the bytes of this rank's buffer, or its
     // loads from the owner's buffer. Only the owner looks at the word.
-    uncovered(control_->cell(owner, i)).reset_unshared(number << tag_bits | tag(), std::memory_order_release);
+    unconfirmed(control_->cell(owner, i))
+        .reset_unshared(number << tag_bits | tag(), std::memory_order_release);
   }
 
   /// The result of `flag`. It compares the call of the rank that sets the flag with the call of this rank.

@@ -161,7 +161,7 @@ class checked_control : public Inner {
     word fetch_add(word value, std::memory_order order) const {
       return change(order, [&] { return std::pair(inner_cell::fetch_add(value, order), value != 0); });
     }
-    void quietly() const = delete;  // the checker sees each change
+    void without_waking() const = delete;  // the checker sees each change
     word fetch_xor(word value, std::memory_order order) const {
       return change(order, [&] { return std::pair(inner_cell::fetch_xor(value, order), value != 0); });
     }

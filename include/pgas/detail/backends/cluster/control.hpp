@@ -123,7 +123,7 @@ class cluster_control : public control_of_locks {
     }
     void tell(cluster::action what, word value, std::memory_order order) const {
       wire_->change_word(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, order,
-                         is_covered_);
+                         is_confirmed_);
     }
     word ask(cluster::action what, word value, bytes_in body = {}) const {
       return wire_->ask(owner_, {.what = what, .home = home_, .offset = at_, .value = value}, body,
@@ -131,8 +131,8 @@ class cluster_control : public control_of_locks {
     }
 
     template <class Word>
-    [[nodiscard]] static Word uncovered(Word w) noexcept {
-      w.is_covered_ = false;
+    [[nodiscard]] static Word unconfirmed(Word w) noexcept {
+      w.is_confirmed_ = false;
       return w;
     }
 
@@ -141,7 +141,7 @@ class cluster_control : public control_of_locks {
     rank_t owner_;         ///< its number in the job
     std::uint64_t home_;
     std::size_t at_;
-    bool is_covered_ = true;  ///< by this rank's later releases
+    bool is_confirmed_ = true;  ///< before this rank's later releases
   };
 
  public:
@@ -151,7 +151,7 @@ class cluster_control : public control_of_locks {
   class slot_type : public any_word {
    public:
     using any_word::any_word;
-    [[nodiscard]] slot_type uncovered() const noexcept { return any_word::uncovered(*this); }
+    [[nodiscard]] slot_type unconfirmed() const noexcept { return any_word::unconfirmed(*this); }
     /// See roomy_slot. Only a near slot has that room.
     static constexpr std::size_t room_bytes = near_slot::room_bytes;
     [[nodiscard]] std::byte* room() const noexcept { return near_slot(near_).room(); }
@@ -160,7 +160,7 @@ class cluster_control : public control_of_locks {
   class cell_type : public refuses_store, public any_word {
    public:
     using any_word::any_word;
-    [[nodiscard]] cell_type uncovered() const noexcept { return any_word::uncovered(*this); }
+    [[nodiscard]] cell_type unconfirmed() const noexcept { return any_word::unconfirmed(*this); }
     word fetch_add(word value, std::memory_order order) const {
       settle(order);
       return near_ != nullptr ? near_cell(near_).fetch_add(value, order)
@@ -306,7 +306,7 @@ class cluster_control : public control_of_locks {
   std::shared_ptr<void const> kept_;
 };
 static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control::cell_type> &&
-              coverable_word<cluster_control::cell_type> && coverable_word<cluster_control::slot_type> &&
+              confirmed_word<cluster_control::cell_type> && confirmed_word<cluster_control::slot_type> &&
               roomy_slot<cluster_control::slot_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

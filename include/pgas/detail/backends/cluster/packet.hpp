@@ -247,15 +247,15 @@ struct peer {
 
   rank_t rank;  ///< its number in the job
 
-  packet next;                       ///< the requests and answers of the next packet to it
-  bool has_requests = false;         ///< in the next packet
-  bool has_answers = false;          ///< in the next packet
-  std::uint64_t sent = 0;            ///< the number of the last packet to it
-  std::uint64_t last_request = 0;    ///< of the last packet to it with requests
-  std::uint64_t last_letter = 0;     ///< of the last packet to it with a letter
-  std::uint64_t last_word = 0;       ///< of the last packet to it that changes a word; 0: none that matters
-  std::uint64_t last_uncovered = 0;  ///< of the last one that changes a word no later release covers
-  std::uint64_t asked = 0;           ///< of the last packet whose receipt was asked for
+  packet next;                         ///< the requests and answers of the next packet to it
+  bool has_requests = false;           ///< in the next packet
+  bool has_answers = false;            ///< in the next packet
+  std::uint64_t sent = 0;              ///< the number of the last packet to it
+  std::uint64_t last_request = 0;      ///< of the last packet to it with requests
+  std::uint64_t last_letter = 0;       ///< of the last packet to it with a letter
+  std::uint64_t last_word = 0;         ///< of the last packet to it that changes a word; 0: none that matters
+  std::uint64_t last_unconfirmed = 0;  ///< of the last one whose change of a word no release waits for
+  std::uint64_t asked = 0;             ///< of the last packet whose receipt was asked for
   std::uint64_t arrived = 0;  ///< of the last packet that it has carried out, as far as this rank knows
   std::deque<question> open;  ///< in order, and answered in order
   unsigned long_gets = 0;     ///< under way

@@ -23,7 +23,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 ///           copy each, and a put and the signal behind it are one message.
 /// Words     A store to a word does not wait, nor does an addition without a result. Before this rank shows a
 ///           release to any other rank, the receipt for such a store has come (`settle`), unless the word is
-///           `uncovered`. The order of packets covers the word's own rank.
+///           `unconfirmed`. The order of packets covers the word's own rank.
 /// Differs   from one-sided MPI: a put needs no reply of its own, and order costs nothing. Words, elements
 ///           and near stores meet in one processor's atomics. A target that computes answers later, as it
 ///           does on an MPI without hardware for one-sided access.
@@ -159,12 +159,12 @@ class wire : public packets<wire> {
   }
 
   /// Changes a word of the target without an answer. A relaxed change leaves with this rank's next packet to
-  /// the target, or when this rank polls. A change that later releases need not cover asks for no receipt.
-  void change_word(rank_t target, request_head const& head, std::memory_order order, bool is_covered) {
+  /// the target, or when this rank polls. A change that need not be confirmed asks for no receipt.
+  void change_word(rank_t target, request_head const& head, std::memory_order order, bool is_confirmed) {
     peer& to = meet(target);
     request(to, head);
-    if (!is_covered && order != std::memory_order_relaxed) {
-      to.last_uncovered = to.sent + 1;
+    if (!is_confirmed && order != std::memory_order_relaxed) {
+      to.last_unconfirmed = to.sent + 1;
       return send_in_bounds(to);
     }
     if (to.last_word == 0) unsettled_.push_back(&to);
@@ -186,7 +186,7 @@ class wire : public packets<wire> {
   template <class Condition>
   void settle_unless(Condition const& is_over) {
     for_each_peer(
-        [&](peer& each) { await_receipt(each, std::max(each.last_word, each.last_uncovered), is_over); });
+        [&](peer& each) { await_receipt(each, std::max(each.last_word, each.last_unconfirmed), is_over); });
   }
 
   // Letters of mailboxes travel behind this rank's earlier requests to their receiver, and wait for nothing.

@@ -59,8 +59,8 @@ class mapped_control : public control_of_locks {
    public:
     explicit basic_cell(word* at) noexcept : at_(at) {}
     [[nodiscard]] word* address() const noexcept { return at_; }
-    /// The same word, whose changes wake nobody: see quiet_cell.
-    [[nodiscard, gnu::always_inline]] basic_cell<false> quietly() const noexcept {
+    /// The same word, whose changes wake nobody: see waking_cell.
+    [[nodiscard, gnu::always_inline]] basic_cell<false> without_waking() const noexcept {
       return basic_cell<false>(at_);
     }
     [[nodiscard, gnu::always_inline]] bool is_slept_on() const noexcept {

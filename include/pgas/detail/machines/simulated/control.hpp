@@ -63,18 +63,19 @@ class simulated_control : public control_of_locks {
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
     void reset_unshared(word value, std::memory_order order) const { set(value, order); }
-    /// A change that later releases need not cover is a message. Any other one returns when it has taken
-    /// place: locks without a pause between attempts would keep each other away for ever, in step.
-    [[nodiscard]] cell_type uncovered() const noexcept {
+    /// A change that need not be confirmed is a message. Any other one returns when it has taken place: locks
+    /// without a pause between attempts would keep each other away for ever, in step.
+    [[nodiscard]] cell_type unconfirmed() const noexcept {
       cell_type same = *this;
-      same.is_covered_ = false;
+      same.is_confirmed_ = false;
       return same;
     }
     void add(word value, std::memory_order order) const {
-      is_covered_ ? static_cast<void>(fetch_add(value, order)) : send(simulated::message::kind::add, value);
+      is_confirmed_ ? static_cast<void>(fetch_add(value, order)) : send(simulated::message::kind::add, value);
     }
     void flip(word value, std::memory_order order) const {
-      is_covered_ ? static_cast<void>(fetch_xor(value, order)) : send(simulated::message::kind::flip, value);
+      is_confirmed_ ? static_cast<void>(fetch_xor(value, order))
+                    : send(simulated::message::kind::flip, value);
     }
     template <class Change>
     word update(Change const& change, std::memory_order) const {
@@ -92,7 +93,7 @@ class simulated_control : public control_of_locks {
       machine_->change(self_, owner_, at_, value, what);
     }
 
-    bool is_covered_ = true;
+    bool is_confirmed_ = true;
   };
 
   simulated_control(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_words> home,
@@ -175,6 +176,6 @@ class simulated_control : public control_of_locks {
   std::string label_;
 };
 static_assert(control<simulated_control> && one_way_cell<simulated_control::cell_type> &&
-              coverable_word<simulated_control::cell_type>);
+              confirmed_word<simulated_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -160,7 +160,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targ
     State& s = state();
     detail::only_call const call(s, "complete");
     if (!targets_.remove(target)) throw_outside("complete", by, target);
-    s.elements.leave(target);
+    s.elements.withdraw(target);
     completion_boundary b(s.segment);
     s.post.complete(group(&target, 1), b, exposures);
   }
@@ -224,7 +224,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targ
   void finish() {
     State& s = state();
     s.access_open = false;
-    s.elements.leave_all();
+    s.elements.withdraw_all();
     completion_boundary b(s.segment);
     s.post.complete(targets_, b, exposures);
   }

@@ -84,7 +84,7 @@ class joined_exchange : public epoch<joined_exchange<First, More...>, First> {
     mark([](auto& s) {
       s.access_open = false;
       s.exposure_open = false;
-      s.elements.leave_all();
+      s.elements.withdraw_all();
     });
     auto remote = completion_boundaries<write_only.value>();
     this->state_->post.complete(targets_, remote, exposure_state::awaited);

@@ -94,7 +94,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::fence epoch{window};`")]]
   void finish() {
     State& s = state();
     s.access_open = s.exposure_open = false;
-    s.elements.leave_all();
+    s.elements.withdraw_all();
     // The next epoch may get, and may open without a fence of its own.
     synchronize<hints{.no_succeed = Hints.no_succeed}>();
   }

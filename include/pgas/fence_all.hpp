@@ -50,7 +50,7 @@ class fenced_window : public accesses_to_all<fenced_window<State>, State, hints{
   void mark_closed() noexcept {
     phase_ = epoch_phase::closed;
     state().access_open = state().exposure_open = false;
-    state().elements.leave_all();
+    state().elements.withdraw_all();
   }
 
  private:

@@ -311,7 +311,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
     s.access_open.end_one_of_more(target);
   }
   static void release(State& s, place_type at, rank_t target, lock_kind kind) {
-    if constexpr (Kind != lock_kind::exclusive) s.elements.pause(target);
+    if constexpr (Kind != lock_kind::exclusive) s.elements.withdraw_if_asked(target);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind));
     with_boundary(s, target, [&](auto& b) { s.lock.unlock(at, kind, b); });
   }

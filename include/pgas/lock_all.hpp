@@ -112,7 +112,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock_all epoch{window};`"
   }
   static void release(State& s) {
     s.access_open = false;
-    s.elements.leave_all();
+    s.elements.withdraw_all();
     boundary b(s.segment);
     auto const scope = as_shared_holder(s);
     s.lock.unlock_all(b);

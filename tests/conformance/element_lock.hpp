@@ -64,10 +64,10 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   int const times = 2 * turn * b.size();
   for (int i = 0; i < times; ++i) {
     if (i / turn == 2 * b.rank()) {
-      modes.come(home, false);
+      modes.announce(home, false);
       singly();
-      modes.pause(home);
-      if (i % turn == turn - 1) modes.leave(home);
+      modes.withdraw_if_asked(home);
+      if (i % turn == turn - 1) modes.withdraw(home);
       continue;
     }
     bool const all_in_one = modes.many_at_once(home, [&] {
@@ -83,7 +83,7 @@ void count_in_both_modes(Backend& b, Boot& boot) {
       ++at_once;
     } else {
       singly();
-      modes.leave(home);
+      modes.withdraw(home);
     }
   }
   boot.fence();
@@ -94,12 +94,12 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   // A handle that remembers the mode keeps its own rank from combining many elements until it is destroyed.
   rank_t const own = b.rank();
   bool const first = modes.many_at_once(own, [] {});
-  modes.come(own, true);
+  modes.announce(own, true);
   bool const second = modes.many_at_once(own, [] {});
-  modes.go(own);
+  modes.end_view(own);
   bool const third = modes.many_at_once(own, [] {});
-  modes.come(own, true);
-  modes.leave_all();
+  modes.announce(own, true);
+  modes.withdraw_all();
   bool const fourth = modes.many_at_once(own, [] {});
   require(first && !second && third && fourth,
           "combining many elements is refused only while a user remembers the mode");
@@ -112,8 +112,8 @@ void count_in_both_modes(Backend& b, Boot& boot) {
   if (last == home) return;
   auto const modify_and_pause = [&] {
     if (b.rank() == last) {
-      modes.come(home, false);
-      modes.pause(home);
+      modes.announce(home, false);
+      modes.withdraw_if_asked(home);
     }
     boot.fence();
   };
@@ -121,7 +121,7 @@ void count_in_both_modes(Backend& b, Boot& boot) {
     bool alone = false;
     if (b.rank() == home) {
       alone = modes.many_at_once(home, [] {});
-      modes.leave_all();
+      modes.withdraw_all();
     }
     boot.fence();
     return alone;

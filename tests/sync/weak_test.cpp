@@ -641,17 +641,17 @@ struct mode_rounds {
     rank_t const self = control.rank();
     for (char const step : steps[static_cast<std::size_t>(self)]) {
       if (step == 'l') {
-        modes.leave_all();
+        modes.withdraw_all();
       } else if (step == 'p') {
-        modes.pause(0);
+        modes.withdraw_if_asked(0);
       } else if (step == 's') {
-        modes.come(0, false);
+        modes.announce(0, false);
         m.read(self, 0);
       } else if (!modes.many_at_once(0, [&] { m.write(self, 0); })) {
         m.read(self, 0);
       }
     }
-    modes.leave_all();
+    modes.withdraw_all();
   }
 };
 /// Removes one of two releases that are the same operation on the same word: the added value tells them

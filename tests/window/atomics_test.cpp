@@ -220,11 +220,11 @@ TEST_CASE(
   auto const combines = [&] { return modes.many_at_once(0, [] {}); };
   for (unsigned handles = (1U << bits) - 2; handles <= 2U << bits; ++handles) {
     CAPTURE(handles);
-    for (unsigned come = 0; come < handles; ++come) modes.come(0, true);
+    for (unsigned made = 0; made < handles; ++made) modes.announce(0, true);
     CHECK(!combines());
-    for (unsigned go = 1; go < handles; ++go) modes.go(0);
+    for (unsigned gone = 1; gone < handles; ++gone) modes.end_view(0);
     CHECK(!combines());  // one handle is left
-    modes.leave(0);
+    modes.withdraw(0);
     CHECK(combines());
   }
 }

@@ -284,7 +284,7 @@ class closing_fence : fence<State, Hints> {
   auto meet() {
     State& s = this->state();
     only_call const call(s, "start_close");
-    s.elements.leave_all();
+    s.elements.withdraw_all();
     if constexpr (Steps.publishes) boundary(s.segment).publish(everyone);
     return start_meeting(starter(s.team));
   }

@@ -65,7 +65,7 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
   /// The same view for an epoch's short forms, in which it goes after one access.
   [[nodiscard]] target_view for_one_access() const noexcept {
     target_view passing = *this;
-    passing.memory_.never();
+    passing.memory_.disable();
     return passing;
   }
 

@@ -41,24 +41,24 @@ class mode_memory {
   mode_memory() = default;
   mode_memory(mode_memory const& other) noexcept { *this = other; }
   mode_memory& operator=(mode_memory const& other) noexcept {
-    value_ = other.value_ == never_said ? never_said : not_said;
+    value_ = other.value_ == disabled ? disabled : clear;
     return *this;
   }
   ~mode_memory() = default;
 
-  /// Never remembers, for a view that goes after one access.
-  void never() noexcept { value_ = never_said; }
-  [[nodiscard]] bool is_set() const noexcept { return value_ == said; }
+  /// Makes this memory remember nothing, for a view that lives for one access.
+  void disable() noexcept { value_ = disabled; }
+  [[nodiscard]] bool is_set() const noexcept { return value_ == announced; }
   /// Returns false if this memory never remembers.
   bool set() noexcept {
-    if (value_ == never_said) return false;
-    value_ = said;
+    if (value_ == disabled) return false;
+    value_ = announced;
     return true;
   }
-  void reset() noexcept { value_ = not_said; }
+  void reset() noexcept { value_ = clear; }
 
  private:
-  enum : unsigned char { not_said, said, never_said } value_ = not_said;
+  enum : unsigned char { clear, announced, disabled } value_ = clear;
 };
 
 /// The way in which this rank modifies elements of each part: many under a lock, in vector registers, or one
@@ -97,8 +97,8 @@ class element_modes {
   element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
 
   /// Comes before a single element of the part is modified. Returns when no rank combines many; none will
-  /// until `leave`. A view that remembers the call is counted until `go`.
-  void come(rank_t target, bool remembers) {
+  /// until `withdraw`. A view that remembers the call is counted until `end_view`.
+  void announce(rank_t target, bool remembers) {
     entry& mine = entry_of(target);
     if (!mine.announced) {
       auto const scope = as_element();
@@ -106,7 +106,7 @@ class element_modes {
     }
     if (remembers && mine.users != most) ++mine.users;
   }
-  void go(rank_t target) noexcept {
+  void end_view(rank_t target) noexcept {
     if (entry& mine = entry_of(target); mine.users != most) --mine.users;
   }
 
@@ -133,7 +133,7 @@ class element_modes {
   }
 
   /// Comes when an epoch ends and its views are gone: withdraws from this part, or from all.
-  void leave(rank_t target) {
+  void withdraw(rank_t target) {
     if (entries_.empty()) return;
     entry& mine = entry_of(target);
     if (!mine.announced) return;
@@ -143,11 +143,11 @@ class element_modes {
   }
   /// Comes when a lock of this part ends and its views are gone: withdraws if a rank has asked for the part.
   /// Else the next lock of the part finds this rank announced.
-  [[gnu::always_inline]] void pause(rank_t target) {
-    if (announced_ != 0) pause_announced(target);
+  [[gnu::always_inline]] void withdraw_if_asked(rank_t target) {
+    if (announced_ != 0) withdraw_announced_if_asked(target);
   }
-  [[gnu::always_inline]] void leave_all() {
-    if (announced_ != 0) leave_announced();
+  [[gnu::always_inline]] void withdraw_all() {
+    if (announced_ != 0) withdraw_announced();
   }
 
  private:
@@ -169,7 +169,7 @@ class element_modes {
   }
 
   // These two are apart, so that an epoch of a rank that modifies no elements tests one number.
-  void pause_announced(rank_t target) {
+  void withdraw_announced_if_asked(rank_t target) {
     entry& mine = entries_[static_cast<std::size_t>(target)];
     if (!mine.announced) return;
     mine.users = 0;
@@ -177,8 +177,8 @@ class element_modes {
     // relaxed: a hint. A rank that overlooks it withdraws at the end of a later epoch.
     if ((cell(target).load(std::memory_order_relaxed) & asked) != 0) withdraw(target, mine);
   }
-  void leave_announced() {
-    for (rank_t target = 0; target < control_->size(); ++target) leave(target);
+  void withdraw_announced() {
+    for (rank_t target = 0; target < control_->size(); ++target) withdraw(target);
   }
 
   void announce(rank_t target, entry& mine) {
@@ -224,13 +224,13 @@ class element_modes {
 /// The modes of elements that no instruction can modify. They leave no choice.
 struct no_element_modes {
   struct memory_type {
-    static constexpr void never() noexcept {}
+    static constexpr void disable() noexcept {}
   };
 
   no_element_modes(auto& /*control*/, control_words /*first*/) noexcept {}
-  static void leave(rank_t) noexcept {}
-  static void pause(rank_t) noexcept {}
-  static void leave_all() noexcept {}
+  static void withdraw(rank_t) noexcept {}
+  static void withdraw_if_asked(rank_t) noexcept {}
+  static void withdraw_all() noexcept {}
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

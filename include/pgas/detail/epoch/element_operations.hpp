@@ -110,7 +110,7 @@ class element_operations {
       if (memory_.is_set()) {
         memory_.reset();
         announced_.withdraw();
-        modes.go(part_.rank());
+        modes.end_view(part_.rank());
       }
       if (modes.many_at_once(part_.rank(), [&] { modify_all_alone(first, values, before, op); })) return;
       modify_each(first, values, before, op);
@@ -335,7 +335,7 @@ class element_operations {
     }
   }
   [[gnu::noinline]] static void come_to_elements(State& state, rank_t target, bool remembers) {
-    state.elements.come(target, remembers);
+    state.elements.announce(target, remembers);
   }
 
   // Under an exclusive lock.

@@ -69,20 +69,20 @@ struct job_block {
   double timeout_seconds = 0;  ///< of every wait; 0: none
 
   /// A failure as one writer has recorded it.
-  struct failure_note {
+  struct failure_record {
     std::atomic<std::uint32_t> taken{0};  ///< 1 once a thread of the writer has begun to write it
     std::int32_t rank = 0;
     std::int32_t code = 0;
     std::array<char, 1024> text{};
   };
 
-  /// The failure of the job. 0: none; else 1 + the number of the note that counts.
+  /// The failure of the job. 0: none; else 1 + the number of the record that counts.
   ///
-  /// Each writer has two notes of its own: note 2 w for a symptom, 2 w + 1 for its cause. The supervisor is
-  /// writer 0, and rank r is writer r + 1. A writer writes its note first and then enters the note's number
-  /// here. A writer that dies before that has recorded nothing, and blocks nobody.
+  /// Each writer has two records of its own: record 2 w for a symptom, 2 w + 1 for its cause. The supervisor
+  /// is writer 0, and rank r is writer r + 1. A writer writes its record first and then enters the record's
+  /// number here. A writer that dies before that has recorded nothing, and blocks nobody.
   alignas(128) std::atomic<std::uint32_t> failure{0};
-  std::array<failure_note, 2 * (max_ranks + 1)> notes{};
+  std::array<failure_record, 2 * (max_ranks + 1)> failures{};
   /// 1: the supervisor of forked ranks has seen the end of all of them.
   std::atomic<std::uint32_t> all_ended{0};
 
@@ -109,18 +109,18 @@ struct job_block {
   alignas(128) std::array<rank_record, max_ranks> records{};
   std::array<entry, max_entries> entries{};
 
-  /// Writes note `number`, and makes it the job's failure if that still is `before`. Calls nothing that a
+  /// Writes record `number`, and makes it the job's failure if that still is `before`. Calls nothing that a
   /// handler of a signal may not call.
   [[gnu::noinline]] void record_failure(std::size_t number, std::uint32_t before, rank_t rank,
                                         std::string_view what, errc code) noexcept {
-    failure_note& note = notes[number];
+    failure_record& record = failures[number];
     if (failure.load(std::memory_order_acquire) != before) return;
-    if (note.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it
-    note.rank = rank;
-    note.code = static_cast<std::int32_t>(code);
-    std::size_t const length = std::min(what.size(), note.text.size() - 1);
-    std::memcpy(note.text.data(), what.data(), length);
-    note.text[length] = '\0';
+    if (record.taken.exchange(1, std::memory_order_relaxed) != 0) return;  // another thread writes it
+    record.rank = rank;
+    record.code = static_cast<std::int32_t>(code);
+    std::size_t const length = std::min(what.size(), record.text.size() - 1);
+    std::memcpy(record.text.data(), what.data(), length);
+    record.text[length] = '\0';
     // release: pairs with the acquire in job::failed() and job::failure().
     failure.compare_exchange_strong(before, static_cast<std::uint32_t>(number + 1), std::memory_order_acq_rel,
                                     std::memory_order_acquire);

@@ -370,8 +370,8 @@ class job {
   }
 
   // Pairs with the release in job_block::record_failure.
-  [[nodiscard]] job_block::failure_note const& failure() const noexcept {
-    return block().notes[block().failure.load(std::memory_order_acquire) - 1];
+  [[nodiscard]] job_block::failure_record const& failure() const noexcept {
+    return block().failures[block().failure.load(std::memory_order_acquire) - 1];
   }
   [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_) + 1; }
 

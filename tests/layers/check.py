@@ -91,13 +91,13 @@ for path in headers:
             if PARTS.get(model(name)) != model(target) and not derives(text, target):
                 wrong.append(f'{name} includes {target}: models do not know each other, unless one derives from the other')
 
-# A folder's headers may include each other, but not in a circle.
+# A folder's headers may include each other, but not in a cycle.
 done = set()
 
 
 def visit(name, way):
     if name in way:
-        wrong.append('includes go in a circle: ' + ' -> '.join(way[way.index(name):] + [name]))
+        wrong.append('includes form a cycle: ' + ' -> '.join(way[way.index(name):] + [name]))
     elif name not in done:
         for target in includes.get(name, []):
             visit(target, way + [name])

@@ -127,7 +127,7 @@ concept reaching_medium = posting_medium<M> && requires(M& m, M const& cm, rank_
 };
 
 /// A link between ranks whose distance is a power of two: from rank r to rank r + 2^exponent, or to
-/// r - 2^exponent if it goes down. Ranks are counted in a circle.
+/// r - 2^exponent if it goes down. Ranks form a ring.
 struct link {
   unsigned exponent = 0;   ///< of the distance
   bool goes_down = false;  ///< towards lower ranks

@@ -93,7 +93,7 @@ class precedence {
 ///
 /// A read follows the only write that may have given its value. Another write of the same part comes before
 /// that write or after the read, so one that precedes the read precedes the write, and one that follows the
-/// write follows the read. A circle proves that there is no order. Without a circle there may be none.
+/// write follows the read. A cycle proves that there is no order. Without a cycle there may be none.
 /// Source: Gibbons and Korach 1997, for reads whose writes are known.
 template <object_of_registers S, search_fault Fault = search_fault::none>
 class register_order {

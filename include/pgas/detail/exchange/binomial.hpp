@@ -70,7 +70,7 @@ steps carry_up(M& m, bytes_out data, rank_t to) {
 }
 
 /// The subtree of a rank in a binomial tree. Its blocks lie side by side: first the rank's own one, then
-/// those of the next ranks in the circle. All ranks know the sizes of all blocks.
+/// those of the next ranks in the ring. All ranks know the sizes of all blocks.
 class block_subtree {
  public:
   block_subtree(rank_t rank, rank_t ranks, rank_t root, block_sizes const& sizes)

@@ -77,7 +77,7 @@ inline std::size_t read_head(std::byte const* share) noexcept {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Passes blocks round the circle of ranks: each rank has block `rank + ahead` first, and all blocks at the
+/// Passes blocks round the ring of ranks: each rank has block `rank + ahead` first, and all blocks at the
 /// end. In each of n - 1 rounds a rank sends what came in the round before.
 template <linking_medium M>
 steps pass_round(M& m, bytes_out all, block_sizes const& sizes, rank_t ahead) {
@@ -90,7 +90,7 @@ steps pass_round(M& m, bytes_out all, block_sizes const& sizes, rank_t ahead) {
   }
 }
 
-/// Folds each block on its way round the circle. At the end, rank r has block r + 1 of the result, folded in
+/// Folds each block on its way round the ring. At the end, rank r has block r + 1 of the result, folded in
 /// the order r + 1, r + 2, ..., r: for commutative operations.
 template <linking_medium M>
 steps fold_round(M& m, bytes_out all, block_sizes const& sizes, folding fold) {

@@ -38,7 +38,7 @@ class small_group {
       take_many(given);
       return;
     }
-    // Rank by rank: a copy of unknown length would be a call.
+    // Copied one by one: a copy of unknown length would call memmove.
     for (std::size_t i = 0; i < few_.size(); ++i) {
       if (i == size_) break;
       few_[i] = given[i];
@@ -94,7 +94,7 @@ template <class State>
 /// epoch's copy.
 template <class State>
 [[gnu::always_inline]] inline small_group checked_group(State const& s, group given, called operation) {
-  // One loop: each loop would begin on a line of its own, and be cold where ranks share cores.
+  // One loop rather than three, so that the check takes few lines of the instruction cache.
   if (given.size() <= 8) {
     for (std::size_t i = 0; i < given.size(); ++i) {
       s.check_rank(given[i], operation);
@@ -152,9 +152,9 @@ class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targ
   /// Ends the epoch: MPI's word for close().
   void complete() { this->close(); }
   /// Ends the epoch for one target, which then goes on before the other targets have been met. Where ranks
-  /// share cores, this saves a turn. Waits for that target's exposure. Views that `to(target)` has returned
-  /// are no longer valid.
-  /// Throws errc::outside_group if the target is not in the group or has been completed. MPI has no equal.
+  /// share cores, this saves a context switch. Waits for that target's exposure. Views that `to(target)` has
+  /// returned are no longer valid. Throws errc::outside_group if the target is not in the group or has been
+  /// completed. MPI has no equal.
   void complete(rank_t target, detail::caller by = detail::here()) {
     this->check_open({"complete", by});
     State& s = state();
@@ -208,7 +208,6 @@ class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targ
       Hints.no_check ? exposure_state::known : exposure_state::awaited;
 
   [[nodiscard]] bool in_group(rank_t target) const noexcept {
-    // A loop of its own: std::find has one for each four ranks, and then three comparisons.
     for (rank_t const rank : open_to()) {
       if (rank == target) return true;
     }
@@ -244,7 +243,7 @@ class access<detail::misused<None>, Hints> {
                 "accessed, as a list or a span of pgas::rank_t, which is int");
 
  public:
-  /// Takes whatever is given, so that the sentence above is the only error.
+  /// Accepts any arguments, so that the message above is the only error.
   template <class... Arguments>
   explicit access(Arguments const&...) {}
 };

@@ -40,7 +40,7 @@ concept entered_array = std::movable<A> && requires(A const& a) {
 
 namespace detail {
 
-/// A type's address is its name, without run-time type information.
+/// The address of a type's variable serves as its name, without run-time type information.
 template <class T>
 inline constexpr char tag_of = 0;
 

@@ -77,9 +77,9 @@ class [[nodiscard]] pending_exchange {
 
 namespace detail {
 
-/// Fills the ghost cells whose values come from this rank's own cells. These lie along dimensions that are
-/// not divided, and, at a mirror or on a torus with few ranks, along others. The post that follows makes them
-/// agree with memory.
+/// Fills the ghost cells whose values come from this rank's own cells. They lie along dimensions that are not
+/// divided and, at a mirror or on a torus with few ranks, along others too. The following post publishes
+/// them.
 template <class Array>
 void fill_own_ghosts(Array const& a) {
   auto const copy_rows = [&](rows_of block, std::size_t first, std::size_t pitch) {

@@ -90,7 +90,7 @@ class exposure<detail::misused<None>, Hints> {
                 "rank's part, as a list or a span of pgas::rank_t, which is int");
 
  public:
-  /// Takes whatever is given, so that the sentence above is the only error.
+  /// Accepts any arguments, so that the message above is the only error.
   template <class... Arguments>
   explicit exposure(Arguments const&...) {}
 };

@@ -37,7 +37,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::fence epoch{window};`")]]
     s.enter(operation, !s.is_accessing() && !s.exposure_open,
             "another epoch of this rank on the window is open; close it first");
     if constexpr (!Hints.no_precede) {
-      // Nothing is outstanding when an epoch opens: only own stores are published.
+      // No operation is outstanding when an epoch opens: only own stores are published.
       constexpr hints opening = Hints | hints{.read_only = true};
       typename State::template boundary_type<boundary_of::both, opening_hints(opening)> b(s.segment);
       detail::compare_call(s.team->control, detail::collective_call("fence"), s.label);
@@ -111,7 +111,7 @@ class fence<detail::misused<None>, Hints> {
                 "pgas::read_only behind it; `auto [a, b] = pgas::fence_all{v, w};` takes several windows");
 
  public:
-  /// Takes whatever is given, so that the sentence above is the only error.
+  /// Accepts any arguments, so that the message above is the only error.
   template <class... Arguments>
   explicit fence(Arguments const&...) {}
 };

@@ -120,7 +120,7 @@ class [[nodiscard("an epoch needs a name: write `auto [a, b] = pgas::fence_all{v
               "another epoch of this rank on a window is open; close it first");
     };
     (enter(windows.state()), ...);
-    // Nothing is outstanding when an epoch opens: only own stores are published.
+    // No operation is outstanding when an epoch opens: only own stores are published.
     synchronize<hints{.read_only = true}>();
     ((windows.state().access_open = windows.state().exposure_open = true), ...);
   }
@@ -197,7 +197,7 @@ class fence_all<detail::misused<None>, More...> {
                 "each, and no hints");
 
  public:
-  /// Takes whatever is given, so that the sentence above is the only error.
+  /// Accepts any arguments, so that the message above is the only error.
   template <class... Arguments>
   explicit fence_all(Arguments const&...) {}
 };

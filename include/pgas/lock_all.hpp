@@ -96,8 +96,8 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock_all epoch{window};`"
     return detail::order_as(s.control, order_scope::shared_holder);
   }
 
-  /// Takes a part at its first access. Not inlined, so that an epoch that holds all parts tests one variable
-  /// at an access.
+  /// Locks a part at its first access. Not inlined: an epoch that holds all parts tests one variable per
+  /// access.
   template <detail::operation_name What>
   [[gnu::noinline]] void take(rank_t target) {
     this->check_open(What.text);
@@ -136,7 +136,7 @@ class lock_all<detail::misused<None>, Hints> {
       "neither a rank nor a kind, as `pgas::lock epoch{window, rank, pgas::exclusive};` does");
 
  public:
-  /// Takes whatever is given, so that the sentence above is the only error.
+  /// Accepts any arguments, so that the message above is the only error.
   template <class... Arguments>
   explicit lock_all(Arguments const&...) {}
 };

@@ -94,7 +94,7 @@ struct command_line {
   plain_list<own_option> others;
   plain_list<std::string_view> rest;
 
-  /// A template, so that a program that does not parse options does not compile it.
+  /// A template, so that only programs that parse options compile it.
   template <class Parsed = command_line>
   static Parsed parse(int argc, char const* const* argv) {
     Parsed parsed;

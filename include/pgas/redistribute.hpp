@@ -38,12 +38,8 @@ std::size_t all_tiles(Layout const& l) {
   return sum;
 }
 
-/// True if copies of a rank's share of these cells are to pass the caches: if the caches cannot keep it, or
-/// if only the third level can and is slower than memory.
-///
-/// A third level near its cores keeps lines that stores reach in 0.6 of the time of stores past the caches.
-/// Lines that are in no cache take 1.05 to 1.2 times as long, and as long together with a loop that reads the
-/// result. One that all cores of a large processor share takes 1.2 to 1.4 of the time of memory.
+/// True if copies of a rank's share of these cells should bypass the caches: if the caches cannot hold it, or
+/// if only a third level can that is slower than memory.
 template <class From>
 bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
   std::size_t const share =
@@ -109,7 +105,8 @@ void copy_by_put(Epoch epoch, From const& from, box<From::dimensions> const& sou
   epoch.close();
 }
 
-/// Copies where not all ranks of the larger team call: without its fence, in epochs that need no other rank.
+/// Copies if some ranks of the larger team do not call: without a fence of that team, in epochs that need no
+/// other rank.
 template <class From, class To>
 void copy_between_teams(From const& from, box<From::dimensions> const& source, To const& to,
                         box<From::dimensions> const& target, bool calls_all_of_from) {

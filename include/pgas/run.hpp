@@ -30,7 +30,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Stands for a number of ranks that nobody has named.
+/// The number of ranks if nobody has named one.
 inline constexpr rank_t any_ranks = std::numeric_limits<rank_t>::min();
 
 inline rank_t ranks_in(setting const& given) {
@@ -115,13 +115,13 @@ inline void flush_output() {
                why != 0 ? std::strerror(why) : "", "; make room where the output goes"});
 }
 
-/// A rank's body, which leaves the bytes of its result in the second argument. The std::function is a call
-/// that is not inlined: a program that runs many bodies compiles the launch of its backend once.
+/// A rank's body, which writes the bytes of its result to the second argument. Calls of a std::function are
+/// not inlined, so a program that runs many bodies compiles the launch of its backend once.
 template <class Team>
 using rank_body = std::function<void(Team&, std::span<std::byte>)>;
 
-/// Ends a process that a rank's body has forked and that leaves the body in the rank's place. The job fails,
-/// since objects of the body have ended twice.
+/// Ends a process that the body has forked and that returns from the body as well. The job fails, since the
+/// destructors of the body have run twice.
 [[noreturn, gnu::cold, gnu::noinline]] inline void end_forked_process(
     rank_t rank, function_ref<void(std::string_view)> fail) {
   std::string const text = text_of({"a process that rank ", rank, " has forked (process ", ::getpid(),
@@ -131,7 +131,7 @@ using rank_body = std::function<void(Team&, std::span<std::byte>)>;
   ::_exit(1);
 }
 
-/// Ends this process at the end of the body if a rank has forked it there.
+/// Ends this process at the end of the body if a rank forked it in the body.
 template <class Fail>
 class one_process {
  public:

@@ -107,7 +107,7 @@ class staged_array {
     if constexpr (dimensions == 1) {
       return data_[(static_cast<std::ptrdiff_t>(index), ...) - before_];
     } else {
-      // From the whole array's first cell on: a subtraction for each index takes a register more in the loop.
+      // Subtracted from the pointer once: a subtraction per index would take another register in the loop.
       return detail::view_of_memory(data_ - before_, own_, copy_pitches_)(index...);
     }
   }

@@ -121,8 +121,8 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
     return all_values(mine, goes_by_slots(), "all_gather");
   }
 
-  /// Every rank returns op over all ranks' values, folded in rank order: the same bits everywhere, every
-  /// time. With more than 16 ranks, neighbours are folded first, so no rank reads all others' values.
+  /// Every rank returns op over all ranks' values, folded in rank order: the same bits on every rank, in
+  /// every call. With more than 16 ranks, neighbours are folded first, so no rank reads all others' values.
   /// Collective. `op` is any associative function of two values: op::max, std::plus, a lambda. MPI_Allreduce.
   template <transportable T, detail::folds<T> Op = op::sum>
   [[nodiscard]] T all_reduce(T const& mine, Op op = {}) const {
@@ -193,7 +193,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
       bool is_in;
     };
     detail::handshake shake(*state_, "split");
-    detail::plain_list<word> chosen;  // of each member the key and the rank, as one number
+    detail::plain_list<word> chosen;  // the key and the rank of each member, as one number
     choice const mine{color.value_or(0), key, color.has_value()};
     auto const all = all_values(mine, is_small(), "split");
     for (rank_t rank = 0; rank < size(); ++rank) {
@@ -208,7 +208,7 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
       if (member == rank()) self = static_cast<rank_t>(members.size());
       members.push_back(member);
     }
-    // A rank without a team takes part in the steps of the others, and nobody leads it.
+    // A rank without a team takes part in the steps of the others.
     std::optional<Backend> sub;
     if (mine.is_in) sub = state_->backend.sub_team(members, self);
     auto const words = detail::team_state<Backend>::words(sub ? sub->size() : 1);

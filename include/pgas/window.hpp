@@ -208,7 +208,7 @@ struct window_offer {
   }
 };
 
-/// The names of a window's policies, joined, and shortened if they are long. `memory` is a prefix that tells
+/// The names of a window's policies, joined, and shortened if they are long. `memory` is a prefix that marks
 /// memory of the program's own.
 template <class Coherence, class Protocols>
 std::array<char, 64> policy_names(std::string_view memory) noexcept {

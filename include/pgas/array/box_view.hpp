@@ -46,8 +46,8 @@ class cell_places {
   }
 
  private:
-  // No loop has a dimension as its variable: g++ would keep a view in memory, and lose track of the memory
-  // that it views.
+  // No loop runs over the dimensions: g++ would keep the view in memory, and lose track of the memory that it
+  // views.
   template <std::size_t... d>
   constexpr cell_places(std::array<std::size_t, N> const& extents, std::array<std::size_t, N> const& pitches,
                         std::index_sequence<d...> /*all*/) noexcept

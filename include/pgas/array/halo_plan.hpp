@@ -12,16 +12,16 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Adds a rank to ascending ones unless it is among them. They are few, or come in order: a std::sort would
-/// cost every program with halos the compilation of eight functions.
+/// Adds a rank to an ascending list unless it is there. A std::sort would cost every program with halos the
+/// compilation of eight functions.
 inline void unite(std::vector<rank_t>& ranks, rank_t with) {
   auto const at = std::lower_bound(ranks.begin(), ranks.end(), with);
   if (at == ranks.end() || *at != with) ranks.insert(at, with);
 }
 
-/// Puts moves of one target after another, in the order of targets. Moves of one target keep their order.
+/// Sorts moves by target. Moves to one target keep their order.
 ///
-/// There are few targets, and often the moves are in order. A std::stable_sort would cost every program with
+/// There are few targets, and the moves are often in order. A std::stable_sort would cost every program with
 /// halos the compilation of forty functions.
 template <class Move>
 void order_by_target(plain_list<Move>& moves) {

@@ -30,9 +30,9 @@ template <std::size_t N>
 ///
 ///     auto const [heat, flow, next] = pgas::local_views(a, b, c);
 ///
-/// A loop over several fields is quicker with these views than with those of local(). All take their extents
-/// and pitches from the first array, so the compiler knows that these are equal. It keeps one distance for
-/// each dimension in a register, in place of one for each array.
+/// A loop over several fields is quicker with these views than with those of local(). All have the extents
+/// and pitches of the first array, so the compiler knows that these are equal. It keeps one distance per
+/// dimension in a register, instead of one per array.
 ///
 /// Local. The views are valid as long as those of local(). Throws errc::invalid_argument if two parts differ
 /// in their number of own cells along a dimension, or in the distances of these. The standard: several
@@ -42,7 +42,7 @@ template <any_global_array First, any_global_array... Others>
            (matrix_layout<typename Others::layout_type> && ...) &&
            ((Others::dimensions == First::dimensions) && ...))
 [[nodiscard, gnu::always_inline]] inline auto local_views(First const& first, Others const&... others) {
-  // All inlined: g++ does not follow a pitch through the result of a call.
+  // All inlined, since g++ does not follow a pitch through the result of a call.
   auto const extents = first.local_extents();
   auto const pitches = first.local_place().pitches;
   std::size_t argument = 0;

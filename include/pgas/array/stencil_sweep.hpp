@@ -160,8 +160,8 @@ class stencil_sweep : public stencil_reach<Offsets...> {
     }
   }
   /// __restrict states that results and sources are different memory; without it no compiler vectorizes the
-  /// loop. Each neighbour has a pointer of its own, else g++ keeps loaded vectors for the next cells, which
-  /// saves loads and costs as many instructions.
+  /// loop. Each neighbour has its own pointer: with one pointer g++ keeps loaded vectors for the next cells,
+  /// which saves no instructions.
   template <class U, class Kernel, class... T>
   [[gnu::always_inline]] static inline void sweep_row(U* __restrict out, std::size_t count,
                                                       Kernel const& kernel, T const* __restrict... in) {

@@ -13,8 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 ///
 /// Rounds    ceil(log2 n) for broadcast, gather and scatter; the same up and, where the root is not rank 0,
 ///           as many again for reduce; twice as many for all_reduce.
-/// Bytes     the root of a broadcast sends the data ceil(log2 n) times; a gather sends the last ranks' blocks
-///           as often, and a scatter, too. The root of blocks of different sizes tells all ranks the sizes.
+/// Bytes     the root of a broadcast sends the data ceil(log2 n) times; a gather or scatter sends the last
+///           ranks' blocks as often. The root of blocks of different sizes tells all ranks the sizes.
 /// Memory    that of the links; a copy of the elements on ranks that fold, and of the blocks of a subtree.
 /// Source    textbook; as RCCE_comm's (Shahmirzadi 2014, section 2.5.2), but in pieces, so that a rank passes
 ///           a piece on before the next has come.

@@ -25,7 +25,7 @@ struct bruck {
   static detail::steps all_gather(M& m, bytes_in mine, bytes_out all, detail::block_sizes const& sizes) {
     std::size_t const block = mine.size();
     auto const ranks = static_cast<std::size_t>(m.size());
-    // Block i is that of rank + i.
+    // Block i belongs to rank + i.
     std::vector<std::byte> turned(all.size());
     detail::copy_bytes(turned.data(), mine.data(), block);
     std::size_t have = 1;
@@ -47,13 +47,13 @@ struct bruck {
                                   detail::block_sizes const& in, bool /*are_equal*/) {
     std::size_t const block = out.size(0);
     auto const ranks = static_cast<std::size_t>(m.size());
-    // Place i holds a block that has still to go i ranks up.
+    // Place i holds a block that still has to go i ranks up.
     std::vector<std::byte> turned(from.size());
     for (rank_t i = 0; i < m.size(); ++i) {
       auto const own = out.of(from, (m.rank() + i) % m.size());
       detail::copy_bytes(turned.data() + static_cast<std::size_t>(i) * block, own.data(), block);
     }
-    // At most every second place goes in a round.
+    // In each round at most every second place is sent.
     std::vector<std::byte> packed(ranks / 2 * block);
     std::vector<std::byte> came(packed.size());
     for (unsigned k = 0; k < detail::doublings(m.size()); ++k) {

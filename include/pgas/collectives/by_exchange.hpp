@@ -17,9 +17,9 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Reductions of elements of any length: each rank gets all ranks' operands of its share of the elements, and
 /// folds them in rank order. `Exchange` is an algorithm that moves blocks of bytes: `direct` or `pulled`.
 ///
-/// Other algorithms fold elements in pieces of a medium, and a piece holds whole elements. Here pieces are
-/// bytes on their way, and elements are whole in private memory.
-/// Rounds    those of an all_to_all, and of what gives the results to the ranks that want them.
+/// Other algorithms fold elements in pieces of a medium, and a piece holds whole elements. Here pieces carry
+/// bytes, and elements are put together in private memory.
+/// Rounds    those of an all_to_all, and of the exchange that gives the results to the ranks that want them.
 /// Bytes     each rank sends each operand once, and its share of the results once to each rank that wants it.
 /// Memory    that of the exchange; as much private memory as the elements of a rank take.
 /// Source    reduce-scatter and gather, as Rabenseifner's (Thakur, Rabenseifner and Gropp 2005).
@@ -39,7 +39,7 @@ struct by_exchange {
     all.fold_in_order(fold);
     co_await Exchange::all_gather(m, all.of(0), result, sizes);
   }
-  /// The root gets it.
+  /// The root gets op over all ranks' elements.
   template <class M>
     requires detail::exchanges_all<Exchange, M>
   static detail::steps reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
@@ -50,8 +50,8 @@ struct by_exchange {
     co_await Exchange::gather(m, all.of(0), result, sizes, false, root);
   }
 
-  /// Operands become the results of an inclusive scan in their places, and go back. In an exclusive one,
-  /// each result goes to the next rank.
+  /// In an inclusive scan the results replace the operands, and go back. In an exclusive one, each result
+  /// goes to the next rank.
   template <class M>
     requires detail::exchanges_all<Exchange, M>
   static detail::steps scan(M& m, bytes_in mine, bytes_out result, detail::folding fold, bool is_exclusive) {
@@ -103,7 +103,7 @@ struct by_exchange {
     [[nodiscard]] detail::block_sizes const& sizes() const noexcept { return sizes_; }
     [[nodiscard]] bytes_out memory() const noexcept { return {memory_, bytes()}; }
     [[nodiscard]] bytes_out of(rank_t r) const noexcept { return sizes_.of(memory(), r); }
-    /// Replaces those of rank 0 by op over all.
+    /// Replaces the operands of rank 0 by op over all.
     void fold_in_order(detail::folding const& fold) const {
       for (rank_t r = 1; r < ranks_; ++r) fold(of(0).data(), of(0).data(), of(r).data(), of(0).size());
     }

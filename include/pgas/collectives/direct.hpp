@@ -16,22 +16,21 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
-/// Collectives on shared memory: each rank posts its data on its shared area, and the other ranks read there.
-/// Long data are copied once, straight between the ranks' memory, where the medium reaches it.
+/// Collectives on shared memory: each rank posts its data in its shared area, and the other ranks read it
+/// there. Long data are copied once, straight between the ranks' memory, where the medium reaches it.
 ///
 /// Rounds    one for broadcasts, gathers, scatters, all_to_all, and short reductions; two for long
 ///           reductions; n for long scans, which are chains of pieces.
-/// Bytes     on shared areas each rank writes its data once and reads what it needs once. A long reduction is
-/// split
-///           by range: each rank folds one range of each piece, in rank order, and posts the result.
+/// Bytes     in shared areas each rank writes its data once and reads what it needs once. A long reduction is
+///           split by range: each rank folds one range of each piece, in rank order, and posts the result.
 /// Offers    a sender of `offered_bytes` or more names its memory in its first post, or says that pieces
-///           follow on its shared area. Each rank decides by its own memory alone. A rank returns when all
-///           ranks that read its memory have done so. Between two processes both ranks copy: the sender
-///           writes a half into the receiver's memory, which the receiver has offered, too.
+///           follow in its shared area. Each rank decides that by its own memory alone. A rank returns when
+///           all ranks that read its memory have done so. Between two processes both ranks copy: the sender
+///           writes half of the data into the receiver's memory, which the receiver has offered.
 /// Memory    that of the shared areas; 256 KiB while it folds straight from memory.
-/// Source    single copies with the readers' processors at work: Shahmirzadi 2014, section 2.4, on memory
-///           that the hardware keeps coherent, where all readers share the lines of one source. Copies by
-///           the kernel: KNEM, Goglin and Moreaud 2013; ours is at work on both sides.
+/// Source    single copies by the readers: Shahmirzadi 2014, section 2.4, here on memory that the hardware
+///           keeps coherent, where readers share the lines of one source. Copies by the kernel: KNEM, Goglin
+///           and Moreaud 2013; here both sides copy.
 struct direct {
   static constexpr std::string_view name = "direct";
   static constexpr auto stands_on = collective_medium::shared_areas;
@@ -52,7 +51,7 @@ struct direct {
   static detail::steps all_reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold) {
     return reduce_to(m, mine, result, fold, detail::every_rank);
   }
-  /// The root gets it.
+  /// The root gets op over all ranks' elements, folded in rank order.
   template <posting_medium M>
   static detail::steps reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold, rank_t root) {
     return reduce_to(m, mine, result, fold, root);
@@ -190,7 +189,7 @@ struct direct {
     }
   }
 
-  /// Each rank gets from each rank the block that is meant for it.
+  /// Each rank gets the block that each rank has for it.
   template <posting_medium M>
   static detail::steps all_to_all(M& m, bytes_in from, detail::block_sizes const& out, bytes_out into,
                                   detail::block_sizes const& in, bool are_equal) {
@@ -210,7 +209,7 @@ struct direct {
     auto const own = out.of(from, self);
     detail::copy_bytes(in.of(into, self).data(), own.data(), own.size());
     bool const offers = are_equal && detail::is_offered<M>(each);
-    // Blocks that come would replace blocks that other ranks have not fetched.
+    // Arriving blocks would replace blocks that other ranks have not fetched.
     bool const is_in_place = detail::do_overlap(from, into);
     memory_place const place = offers && !is_in_place ? detail::place_for_copies(m, from) : memory_place{};
     for (std::size_t i = 0; i <= std::max(mine, theirs); ++i) {
@@ -229,7 +228,7 @@ struct direct {
           continue;
         co_await m.posted(r, i - 1);
         if (memory_place const there = detail::offered_by(m, r, offers); there.is_there()) {
-          // Blocks of this rank that others have not read yet are all on its shared area after the last
+          // Blocks of this rank that others have not read yet are all in its shared area after the last
           // round.
           if (!is_in_place) detail::fetch_from(m, r, there, each * static_cast<std::size_t>(self), block);
         } else {
@@ -276,7 +275,7 @@ struct direct {
   static detail::steps broadcast_from_memory(M& m, bytes_out data, rank_t root) {
     m.begin(data.size());
     if (m.rank() == root) {
-      // It reads the other rank's offer only while that rank waits for its answer.
+      // This rank reads the other rank's offer only while that rank waits for its answer.
       m.end();
       co_await detail::send_whole(m, data, detail::every_rank);
     } else {
@@ -338,13 +337,14 @@ struct direct {
     }
   }
 
-  /// The pieces of a block whose shares have a head of so many bytes: at least one if there is a head.
+  /// The number of pieces of a block whose shares have a head of this many bytes: at least one if there is a
+  /// head.
   static std::size_t pieces_behind_heads(std::size_t block, std::size_t share, std::size_t head) noexcept {
     std::size_t const pieces = detail::cut::pieces_of(block, share - head);
     return head == 0 ? pieces : std::max(pieces, std::size_t{1});
   }
 
-  /// The result of a rank that is alone is its elements.
+  /// If a rank is alone, its elements are the result.
   template <class M>
   static detail::steps keep(M& m, bytes_in mine, bytes_out result) {
     m.begin(0);

@@ -19,7 +19,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Gives rank `to` the bytes of rank `from` by way of that rank's shared area. All ranks name their number.
+/// Copies bytes of rank `from` to rank `to` by way of the former's shared area. All ranks pass the number of
+/// bytes.
 template <posting_medium M>
 steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t from, rank_t to) {
   m.begin(bytes);
@@ -49,7 +50,7 @@ steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t f
   if (m.rank() == to) m.end();
 }
 
-/// The same along one link for each bit of the distance. Ranks on the way keep a copy meanwhile.
+/// The same along one link for each bit of the distance. Ranks on the way keep a copy for that time.
 template <linking_medium M>
 steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t from, rank_t to) {
   auto const ranks = static_cast<unsigned>(m.size());
@@ -112,7 +113,7 @@ struct node_first {
     if (at.is_home && !at.is_root_leader)
       co_await detail::hand_over(m.near(), kept, result, mine.size(), 0, at.root_on_node);
   }
-  /// Every rank gets it.
+  /// Every rank gets op over all ranks' elements, folded in rank order.
   template <node_medium M>
   static detail::steps all_reduce(M& m, bytes_in mine, bytes_out result, detail::folding fold) {
     place const at(m, 0);
@@ -200,7 +201,7 @@ struct node_first {
     if (at.leads) {
       if (!at.is_home) kept.resize(at.bytes_of_node(each));
       detail::block_sizes const of_nodes = sizes_of_nodes(m, each);
-      // The leader of the root's node finds its blocks where they are.
+      // The leader of the root's node finds its blocks in place.
       bytes_out const room = at.is_home ? bytes_out() : bytes_out(kept);
       co_await OnLinks::scatter(m.between(), total, of_nodes, room, true, at.home);
       blocks = at.is_home ? at.blocks_of_node(total, each) : bytes_in(kept);

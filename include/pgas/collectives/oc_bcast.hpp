@@ -15,7 +15,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
 /// How a rank's children learn that a chunk is there: down a tree of this degree over the rank and its
-/// children. A rank sets at most so many flags for itself, and so many for its parent.
+/// children. It bounds the number of flags that a rank sets for itself, and for its parent.
 struct notification {
   std::size_t degree = 2;  ///< 0: the rank sets all its children's flags
 
@@ -26,17 +26,16 @@ inline constexpr notification binary_notification{2};
 /// The rank sets the flags of all its children, one after the other.
 inline constexpr notification sequential_notification{0};
 
-/// The most children for which `automatic_k` asks: the accesses at which one buffer of the SCC is no slower
-/// than for one. Source: Shahmirzadi 2014, section 2.4.
+/// The most children that `automatic_k` chooses: up to so many concurrent accesses, a buffer of the SCC is no
+/// slower than with one. Source: Shahmirzadi 2014, section 2.4.
 inline constexpr std::size_t most_readers = 24;
 
 /// The trees of OC-Bcast, on places: place 0 is the root's. They are the same for all roots.
 ///
 /// The data tree has k children a place, and is full from the top. Each inner place has a notification tree
-/// over itself and its children, filled in the same way. So each place knows its neighbours by itself, and
-/// nothing is stored.
-/// Source: Shahmirzadi 2014, section 2.4 and figure 2.2. There the numbers of children wrap around; here they
-/// end at the last place.
+/// over itself and its children, filled in the same way. So each place can compute its neighbours, and
+/// nothing is stored. Source: Shahmirzadi 2014, section 2.4 and figure 2.2. There the numbers of children
+/// wrap around; here they end at the last place.
 class oc_tree {
  public:
   /// The trees of that many places; a place has at most k children.
@@ -102,7 +101,7 @@ class oc_tree {
   std::size_t degree_;
 };
 
-/// The fewest children with which the tree of so many ranks is as flat as `most_readers` allow: 7 for 48.
+/// The fewest children for which the tree of so many ranks is as flat as with `most_readers`: 7 for 48.
 constexpr std::size_t automatic_k(rank_t ranks) noexcept {
   auto const last = static_cast<std::size_t>(std::max(ranks, 2) - 1);
   std::size_t const depth = oc_tree(last + 1, most_readers, {}).depth(last);
@@ -135,8 +134,8 @@ struct by_rank {
 /// Ranks take places so that near ones become parent and child. `Distance` is a function of two ranks, the
 /// same on all ranks, whose objects have no state: `Distance{}(a, b)`.
 ///
-/// Each inner place gets the farthest rank that is left and those nearest to it, and is taken by the one that
-/// is nearest to its parent. A thread keeps the places of the last root.
+/// Each inner place gets the farthest rank that is left and those nearest to it. The one of them that is
+/// nearest to its parent takes the place. A thread keeps the places of the last root.
 /// Source    ours; the thesis leaves such trees to future work (Shahmirzadi 2014, chapter 4).
 /// Costs     n^2 log n steps for a new root, n words of private memory.
 template <class Distance>
@@ -160,7 +159,7 @@ struct near_first {
     };
 
     static std::shared_ptr<table const> of(rank_t ranks, std::size_t k, rank_t root) {
-      // After the end of a thread's objects, destructors of static ones may still run jobs.
+      // After a thread's objects have been destroyed, destructors of static objects may still run jobs.
       static constinit thread_local bool is_over = false;
       struct until_over {
         std::shared_ptr<table const> made;
@@ -255,13 +254,12 @@ inline constexpr std::size_t automatic_children = 0;
 ///           for ever. Here one number more than a broadcast has chunks says that a rank and all ranks below
 ///           it have ended: each rank sets it in its parent when its children have set theirs. If the next
 ///           broadcast has another tree, the last root awaits that number of its children and hands over to
-///           the new root, which begins then. All other ranks set flags after they were notified of a chunk
-///           of the new root. So the flags of a rank have one setter at a time, and its last number has been
-///           seen.
-///           One flag for each possible setter would also do. That takes n flags of a rank: 96 of the 256
-///           lines of a buffer of the SCC, so that a chunk has 80 lines instead of 96. The handover
-///           costs one flag of each inner rank and one of the old root, and nothing on the way of a chunk
-///           while the root stays.
+///           the new root, which then begins. All other ranks set flags only after they were notified of a
+///           chunk of the new root. So a rank's flags have one setter at a time, which follows when the rank
+///           has seen the last number. One flag for each possible setter would also do. That takes n flags of
+///           a rank: 96 of the 256 lines of a buffer of the SCC, so that a chunk has 80 lines instead of 96.
+///           The handover costs one flag of each inner rank and one of the old root, and nothing on the way
+///           of a chunk while the root stays.
 ///
 /// `K` is the number of children of a rank, `Chunk` the bytes of a chunk, `Buffers` the number of chunks in a
 /// buffer. `Notify` is the tree of notifications, `Leaves` and `Places` are ours: see leaves, by_rank and
@@ -328,7 +326,7 @@ struct oc_bcast {
       bytes_out const chunk = data.subspan(i * Chunk, std::min(Chunk, data.size() - i * Chunk));
       std::size_t const at = number % Buffers * Chunk;
       auto const notify = [&](std::size_t place) { m.set_flag(ranks.rank(place), notified, number); };
-      // The last number of a leaf is the end, too: nothing is below it.
+      // The last number of a leaf is the end as well, since no rank is below it.
       auto const say_done = [&] { m.set_flag(parent, own_flag, is_leaf && i + 1 == chunks ? end : number); };
       bool const is_filled = is_early ? number > last.first + Buffers : i >= Buffers;
       if (Fault != oc_fault::no_guard && is_filled) {
@@ -375,8 +373,8 @@ struct oc_bcast {
     if constexpr (announcing_medium<M>) m.announce();
   }
 
-  /// Ends when this rank may use another tree than that of the last broadcast: at once but on both roots, if
-  /// the ranks have said that they ended.
+  /// Ends when this rank may use another tree than that of the last broadcast. That is at once, except on the
+  /// old and the new root, which wait until the ranks have said that they ended.
   template <buffering_medium M>
   static detail::steps hand_over(M& m, rank_t root) {
     buffer_tree& last = m.tree();

@@ -14,11 +14,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::collectives {
 
-/// All ranks lay out blocks in their own memory, meet, and fetch what is meant for them: one-sided gets.
+/// All ranks write blocks to their own memory, synchronize, and fetch what is meant for them: one-sided gets.
 ///
-/// Rounds    a meeting of ceil(log2 n) rounds for each piece. Where not all ranks know the sizes of blocks,
-///           one more agrees on the number of pieces. Pieces have at least 64 bytes, so that more than 256
-///           ranks get theirs in several meetings.
+/// Rounds    a barrier of ceil(log2 n) rounds for each piece. Where not all ranks know the sizes of blocks,
+///           one more agrees on the number of pieces. Pieces have at least 64 bytes, so more than 256 ranks
+///           need several barriers.
 /// Bytes     each block is written once and fetched once, by its receiver.
 /// Memory    two buffers a rank.
 /// Source    collectives made of one-sided accesses: Shahmirzadi 2014, sections 2.4 and 2.6.
@@ -110,7 +110,7 @@ struct pulled {
     auto const own = out.of(from, m.rank());
     detail::copy_bytes(in.of(into, m.rank()).data(), own.data(), own.size());
     for (std::size_t i = 0; i < rounds; ++i) {
-      // The share for the rank at distance d lies at the same place on each pull area.
+      // The share for the rank at distance d lies at the same place in each pull area.
       for (rank_t first = 1; first < m.size(); first += on.at_once) {
         rank_t const end = std::min(first + on.at_once, m.size());
         for (rank_t d = first; d < end; ++d) {
@@ -174,7 +174,7 @@ struct pulled {
     rank_t at_once;
   };
 
-  /// The lengths of blocks that not all ranks name, in the heads of their shares.
+  /// The lengths of blocks that not all ranks know, in the heads of their shares.
   class lengths {
    public:
     template <class M>
@@ -196,7 +196,7 @@ struct pulled {
       if (head_ == 0) return;
       m.fetch(from, at, std::as_writable_bytes(std::span(&theirs_[static_cast<std::size_t>(from)], 1)));
     }
-    /// Throws if the length that has been fetched is another one.
+    /// Throws if the fetched length differs.
     template <class M>
     void compare(M const& m, rank_t from, std::size_t length) const {
       if (head_ != 0) m.compare_blocks(from, theirs_[static_cast<std::size_t>(from)], length);

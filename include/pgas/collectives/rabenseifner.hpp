@@ -18,9 +18,8 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Memory    that of the links.
 /// Source    Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005.
 /// Differs   The first exchange is with the neighbour and not with the farthest rank, so elements are folded
-/// in
-///           rank order, and operations need not commute. Where the ranks are no power of two, a binomial
-///           tree takes its place.
+///           in rank order, and operations need not commute. Where the number of ranks is no power of two, a
+///           binomial tree is used instead.
 struct rabenseifner {
   static constexpr std::string_view name = "rabenseifner";
   static constexpr auto stands_on = collective_medium::links;

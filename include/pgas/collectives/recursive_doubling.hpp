@@ -16,8 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS::collectives {
 /// Memory    that of the links; a copy of the elements for scan.
 /// Source    Thakur, Rabenseifner and Gropp 2005; for scans, Hillis and Steele 1986.
 /// Differs   The element of the lower rank is always the left operand, so all ranks get the same bits, and
-///           operations need not commute. Where the ranks are no power of two, all_reduce takes a binomial
-///           tree instead.
+///           operations need not commute. Where the number of ranks is no power of two, all_reduce uses a
+///           binomial tree instead.
 struct recursive_doubling {
   static constexpr std::string_view name = "recursive_doubling";
   static constexpr auto stands_on = collective_medium::links;
@@ -47,7 +47,7 @@ struct recursive_doubling {
   static detail::steps scan(M& m, bytes_in mine, bytes_out result, detail::folding fold, bool is_exclusive) {
     auto const self = static_cast<unsigned>(m.rank());
     auto const ranks = static_cast<unsigned>(m.size());
-    // Op over the elements of this rank and of those before it that have come.
+    // Op over the elements of this rank and of the lower ranks that have arrived.
     std::vector<std::byte> all(mine.begin(), mine.end());
     bool has_result = false;
     for (unsigned k = 0; k < detail::doublings(m.size()); ++k) {

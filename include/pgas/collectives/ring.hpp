@@ -49,7 +49,7 @@ struct ring {
     }
     std::vector<std::byte> folded(all.begin(), all.end());
     co_await detail::fold_round(m, folded, sizes, fold);
-    // Rank r has block r + 1, so each block goes one rank on.
+    // Rank r has block r + 1, so each block goes on by one rank.
     link const up{0, false};
     co_await m.exchange(up, sizes.of(bytes_out(folded), (m.rank() + 1) % m.size()), up, mine);
   }

@@ -22,13 +22,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The collectives of start-up, over control words alone. They need no payload memory, and work on backends
-/// whose payload does not agree by itself.
+/// Collectives over control words alone: for values of a few words, and before a team has memory. They need
+/// no payload memory, and work on backends whose payload does not agree by itself.
 ///
 /// Each rank writes a value into slots of its own, a barrier passes, and the ranks read. Two sets of slots
-/// are used in turn, so that one barrier a round is enough. A rank that writes a set again has passed the
-/// barrier that the set's last readers reached after they had read it. For values of a few words: a round
-/// moves 64 bytes.
+/// alternate, so that one barrier a round is enough: when a rank writes a set again, a barrier has passed
+/// since others read it. A round moves 64 bytes.
 ///
 /// From level normal on, 4 bytes before each value say what its rank calls: a hash of operation, size and
 /// root. Each rank compares those of the values that it reads, and that of the next rank, which costs one
@@ -44,7 +43,7 @@ class slot_collectives {
  public:
   using control_type = typename Backend::control_type;
 
-  /// Up to so many ranks, each rank reads the words of all others: one barrier is sooner over than two.
+  /// Up to this many ranks, each rank reads the words of all others: one barrier takes less time than two.
   static constexpr rank_t few_ranks = 16;
 
   static constexpr control_words words(rank_t ranks) noexcept {
@@ -272,7 +271,7 @@ class slot_collectives {
       read(static_cast<rank_t>(rank), from_words<T>(std::span(all.begin() + rank * own.size(), own.size())));
   }
 
-  // These know no T, so that the compiler meets them once.
+  // These functions do not depend on T, so the compiler meets them once.
 
   void least(std::span<word> values, detail::collective_call const& call, std::string_view operation) {
     if (control_->size() <= few_ranks) {

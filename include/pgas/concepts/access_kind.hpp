@@ -49,9 +49,9 @@ concept access_checked_segment =
       s.describe(label, element_bytes);
     };
 
-/// A segment whose checker takes a rank's word for its loads and stores, so that the own part can be handed
-/// out in place: `own_memory(byte)` is its address. `record_load` and `record_store` tell of accesses to rows
-/// of the own part, `pitch` bytes apart: loads before the program looks, stores after it has stored.
+/// A segment whose checker relies on a rank to report its loads and stores, so that the own part can be
+/// handed out in place: `own_memory(byte)` is its address. `record_load` and `record_store` report accesses
+/// to rows of the own part, `pitch` bytes apart: loads before the program reads, stores after it has stored.
 template <class S>
 concept recording_segment =
     segment<S> && requires(S& s, std::size_t byte, std::size_t pitch, row_shape rows) {
@@ -67,7 +67,7 @@ struct no_access_guard {
   ~no_access_guard() {}  // NOLINT(modernize-use-equals-default): a guard must not look unused
 };
 
-/// Tells the segment's checker of an access while the result lives. Free if the segment has no checker.
+/// Reports an access to the segment's checker while the result lives. Free if the segment has no checker.
 template <class S>
 [[nodiscard]] auto access_as(S& to, access_kind kind) {
   if constexpr (access_checked_segment<S>) {

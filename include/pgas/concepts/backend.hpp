@@ -93,8 +93,8 @@ concept channel_backend = backend<B> && requires(B& b, typename B::handle handle
 
 /// The ranks of such a backend can work while they wait. `while_waiting(work)` returns an owner of an object;
 /// while its object lives, each wait of this rank's thread calls work() between its looks. The work must not
-/// wait, and it may be called within a call of the library, so it looks whether it may go on. The wait throws
-/// what the work throws. The object is not destroyed by the work.
+/// wait. It may be called within a call of the library, so it checks whether it may proceed. The wait throws
+/// what the work throws. The work does not destroy the object.
 template <class B>
 concept working_backend = backend<B> && requires(B& b, std::function<void()> work) { b.while_waiting(work); };
 
@@ -138,16 +138,16 @@ struct memory_place {
 };
 
 /// The ranks of such a backend copy to and from memory of another rank without that rank's help, also memory
-/// that the library has not allocated. So a long message needs one copy, and not a copy into shared memory
+/// that the library has not allocated. So a long message needs one copy, instead of one into shared memory
 /// and one out of it.
 ///
-/// `place_of(memory)` is what this rank tells others of memory of its own. `address_of(place)` is where this
-/// rank loads and stores it, and null unless `by` is access. The system may forbid calls, which only a trial
-/// shows: `admit_peers()` permits what is this rank's to permit, and `reaches(r, place, trial)` returns
-/// whether a call reads these bytes of rank r. `read_from(r, place, into, operation)` and `write_to(r, place,
-/// from, operation)` copy by a call. They throw errc::rank_failed if rank r is gone, and errc::unsupported if
-/// the system refuses. Rank r leaves its memory as it is until the program has told it that the copy is
-/// complete; a call orders memory as a memcpy does.
+/// `place_of(memory)` names memory of this rank for other ranks. `address_of(place)` is where this rank loads
+/// and stores it, and null unless `by` is access. The system may forbid calls, which only a trial shows:
+/// `admit_peers()` permits what this rank can permit, and `reaches(r, place, trial)` returns whether a call
+/// reads these bytes of rank r. `read_from(r, place, into, operation)` and `write_to(r, place, from,
+/// operation)` copy by a call. They throw errc::rank_failed if rank r is gone, and errc::unsupported if the
+/// system refuses. Rank r leaves its memory as it is until the program has told it that the copy is complete;
+/// a call orders memory as a memcpy does.
 template <class B>
 concept reaching_backend = backend<B> && requires(B const& cb, rank_t r, memory_place place, bytes_in from,
                                                   bytes_out into, std::string_view operation) {

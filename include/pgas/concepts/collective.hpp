@@ -16,7 +16,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The ground of a collective algorithm: the memory of a team through which its ranks exchange pieces.
+/// The medium of a collective algorithm: the memory of a team through which its ranks exchange pieces.
 enum class collective_medium {
   shared_areas,  ///< posting_medium: shared memory
   links,         ///< linking_medium: any memory
@@ -28,13 +28,13 @@ enum class collective_medium {
 /// A collective algorithm: how the ranks of a team carry out some operations, one header in collectives/,
 /// chosen as a type.
 ///
-/// It has a static member for each operation that it can do: `broadcast`, `reduce`, `all_reduce`, `scan`,
+/// It has a static member for each operation that it supports: `broadcast`, `reduce`, `all_reduce`, `scan`,
 /// `gather`, `all_gather`, `scatter`, `all_to_all`, `reduce_scatter`. Each takes the medium that the
-/// algorithm `stands_on`, memory in bytes, and returns the steps of this rank. Ranks begin their steps in the
-/// same order, one after the other. Memory that is given twice, as source and result, is taken for both.
-/// `name` is its name in messages and tables. An algorithm that reorders operands says `needs_commutative`,
-/// one that takes blocks of one size only `needs_equal_blocks`. One that folds elements of any length says
-/// `folds_any_length`; the others fold those that fit into a piece of their medium.
+/// algorithm `stands_on`, and memory in bytes, and returns the steps of this rank. Ranks begin their steps in
+/// the same order, one after the other. Source and result may be the same memory. `name` is its name in
+/// messages and tables. An algorithm that reorders operands has `needs_commutative`, one for blocks of one
+/// size only `needs_equal_blocks`. One that folds elements of any length has `folds_any_length`; the others
+/// fold elements that fit into a piece of their medium.
 template <class A>
 concept collective_algorithm = requires {
   { A::name } -> std::convertible_to<std::string_view>;
@@ -76,13 +76,13 @@ concept reduces_shares = requires(M& m, block_sizes const& sizes) {
 
 /// A posting medium has a shared area for each rank, whose pieces all ranks read in place.
 ///
-/// `begin(longest)` begins the team's next collective, with pieces of at most so many bytes, the same number
-/// on all ranks. `own(i)` is where this rank writes its piece i once `is_free(i)`, or after the steps
-/// `until_free(i)`; `post(i)` tells all ranks that the piece is there. `posted(r, i)` is awaited before
-/// `piece(r, i)` of rank r is read. `done_to(i)` says that this rank reads pieces up to i of no rank any
-/// more, and `end()` that it reads none of this collective; a rank that posts may say so first. A piece has
-/// at most `buffer_bytes`, and the next `buffers` pieces may be posted before a reader has read one.
-/// `announce(bytes)` comes after `begin`, and pieces then say how long this rank's block is. Once piece 0 of
+/// `begin(longest)` begins the team's next collective, whose pieces have at most that many bytes, the same
+/// number on all ranks. `own(i)` is where this rank writes its piece i once `is_free(i)`, or after the steps
+/// `until_free(i)`; `post(i)` announces the piece to all ranks. `posted(r, i)` is awaited before `piece(r,
+/// i)` of rank r is read. `done_to(i)` says that this rank will not read any rank's pieces up to i again, and
+/// `end()` that it reads no more pieces of this collective; a rank that posts may call it earlier. A piece
+/// has at most `buffer_bytes`, and the next `buffers` pieces may be posted before a reader has read one.
+/// `announce(bytes)` follows `begin`, and pieces then carry the length of this rank's block. Once piece 0 of
 /// a rank is posted, `compare_announced(r, bytes)` throws if that rank has announced another length.
 /// `compare_blocks(r, theirs, mine)` throws if two lengths of one block differ. All media have it, and at
 /// level light it does nothing.
@@ -109,11 +109,11 @@ concept posting_medium = requires(M& m, M const& cm, rank_t r, std::size_t i) {
 /// With a reaching medium the ranks also copy straight from and to each other's memory.
 ///
 /// `place_of(memory)` names memory of this rank, or nothing if other ranks do not reach it. `offer(i, place)`
-/// posts piece i with that name; `offered(r, i)` is the name that came with piece i of rank r, once it is
-/// posted. `address_of(place)` is where this rank loads and stores that memory, or null where only calls
-/// reach it. `fetch(r, place, first, into)` and `deliver(r, place, first, from)` copy from and to rank r's
-/// memory, `first` bytes behind the place. `read_by(r, i)` is awaited before memory that was offered with
-/// piece i changes: rank r has ended the collective, or read up to piece i.
+/// posts piece i with that name; `offered(r, i)` is the name in piece i of rank r, once it is posted.
+/// `address_of(place)` is where this rank loads and stores that memory, or null where only system calls reach
+/// it. `fetch(r, place, first, into)` and `deliver(r, place, first, from)` copy from and to rank r's memory,
+/// `first` bytes behind the place. `read_by(r, i)` is awaited before memory that was offered with piece i
+/// changes: rank r has ended the collective, or read up to piece i.
 template <class M>
 concept reaching_medium = posting_medium<M> && requires(M& m, M const& cm, rank_t r, std::size_t i,
                                                         memory_place place, bytes_in from, bytes_out into) {
@@ -138,10 +138,10 @@ struct link {
 /// A linking medium has streams of pieces between ranks whose distance is a power of two.
 ///
 /// All transfers are steps, to be awaited. `send(l, bytes)` sends along the link of that name that begins at
-/// this rank, and `receive(l, bytes)` takes from the link of that name that ends here; both ranks name the
+/// this rank, and `receive(l, bytes)` takes from the link of that name that ends here; both ranks pass the
 /// same length. `exchange(out, from, in, into)` does both at once. `exchange_and_take(out, from, in, count,
-/// unit, take)` calls take(first byte, address, bytes) for each piece that comes, whole elements of `unit`
-/// bytes. Lengths may be 0; such a link is not used. Pieces of a link come in order, of at most
+/// unit, take)` calls take(first byte, address, bytes) for each arriving piece, whole elements of `unit`
+/// bytes. Lengths may be 0; such a link is not used. The pieces of a link arrive in order, and have at most
 /// `piece_bytes`.
 template <class M>
 concept linking_medium = requires(M& m, M const& cm, link l, bytes_in from, bytes_out into) {
@@ -169,9 +169,9 @@ concept node_medium = requires(M& m, M const& cm) {
 /// A pulling medium has a pull area for each rank, from which all ranks fetch by one-sided gets.
 ///
 /// A round: each rank writes pieces into its pull area by `lay(first byte, bytes)`, all ranks await `meet()`,
-/// each calls `fetch(rank, first byte, bytes)` for what it wants, and `settle()` returns when that has come.
-/// All ranks take part in all rounds. `agree_on_largest(number)` are steps that give all ranks the largest
-/// number. A pull area has `buffer_bytes`.
+/// a barrier, each calls `fetch(rank, first byte, bytes)` for what it wants, and `settle()` returns when that
+/// has arrived. All ranks take part in all rounds. `agree_on_largest(number)` are steps that give all ranks
+/// the largest number. A pull area has `buffer_bytes`.
 template <class M>
 concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, bytes_in from, bytes_out into) {
   { cm.rank() } -> std::same_as<rank_t>;
@@ -185,7 +185,7 @@ concept pulling_medium = requires(M& m, M const& cm, rank_t r, std::size_t i, by
   { M::buffer_bytes } -> std::convertible_to<std::size_t>;
 };
 
-/// A rank's memory of the tree down which its team has last handed chunks.
+/// What a rank remembers of the tree that its team used last.
 struct buffer_tree {
   rank_t root = -1;                     ///< -1: there was none
   void const* algorithm = nullptr;      ///< differs between algorithms with different trees
@@ -200,11 +200,11 @@ struct buffer_tree {
 /// A buffering medium has a message buffer of each rank, from which other ranks fetch, and a few flags that
 /// announce what is there.
 ///
-/// A flag is a number that only grows. Its owner awaits it, and one other rank at a time may set it: a rank
-/// that sets a flag after another one did knows that the owner has seen the last number of that one.
+/// A flag is a number that only grows. Its owner awaits it, and one other rank at a time may set it. A rank
+/// sets a flag after another rank only if it knows that the owner has seen that rank's last number.
 /// `set_flag(owner, i, number)` comes after all earlier transfers of this rank, and `flag(i, number, setter)`
-/// is awaited by the owner: it goes on when its flag i has at least this number, which `setter` sets. There
-/// are `flags` of each rank, and all are 0 at first.
+/// is awaited by the owner: it resumes when its flag i has at least this number, which `setter` sets. Each
+/// rank has `flags` of them, and all are 0 at first.
 ///
 /// `fill(first byte, bytes)` copies private memory into the own buffer. `fetch(rank, first byte, into)`
 /// copies bytes of a rank's buffer to the same place of the own one, and `drain(first byte, into)` copies
@@ -230,8 +230,8 @@ concept buffering_medium =
       { M::buffer_bytes } -> std::convertible_to<std::size_t>;
     };
 
-/// Such a medium wakes ranks that do not look at their flags: `announce()` tells it that this rank has set a
-/// few flags and sets no other one at once. The owners of these flags are then awake.
+/// Such a medium wakes ranks that do not poll their flags: `announce()` tells it that this rank has set a few
+/// flags and sets no other one at once. The owners of these flags are then awake.
 template <class M>
 concept announcing_medium = buffering_medium<M> && requires(M& m) { m.announce(); };
 

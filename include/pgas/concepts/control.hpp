@@ -85,7 +85,7 @@ concept control_slot = std::copyable<S> && requires(S const& s, word value, std:
   s.store(value, order);
 };
 
-/// Such a slot has room for a short message on its own lines, which comes with the word and costs no other
+/// Such a slot has room for a short message on its own lines, which arrives with the word and costs no other
 /// line.
 ///
 /// `room()` is the address of `room_bytes` bytes, aligned to 16, in memory that the hardware keeps coherent.
@@ -115,7 +115,7 @@ concept control_cell =
       c.reset_unshared(value, order);
     };
 
-/// Between nodes the word before costs a way back, and many changes do not need it. `add(v, order)` and
+/// Between nodes a returned value costs a message back, and many changes do not need it. `add(v, order)` and
 /// `flip(v, order)` of such a cell are its fetch_add and fetch_xor without a result. Like a store, they
 /// return before the change has taken place. A cell of shared memory has no use for them.
 template <class C>
@@ -167,7 +167,7 @@ Word unconfirmed(Word const& w) {
   }
 }
 
-/// Adds to a cell, whose word before nobody needs.
+/// Adds to a cell without a result.
 template <control_cell C>
 [[gnu::always_inline]] inline void add(C const& cell, word value, std::memory_order order) {
   if constexpr (one_way_cell<C>) {
@@ -176,7 +176,7 @@ template <control_cell C>
     cell.fetch_add(value, order);
   }
 }
-/// Flips bits of a cell, whose word before nobody needs.
+/// Flips bits of a cell without a result.
 template <control_cell C>
 [[gnu::always_inline]] inline void flip(C const& cell, word value, std::memory_order order) {
   if constexpr (one_way_cell<C>) {
@@ -189,7 +189,7 @@ template <control_cell C>
 }  // namespace detail
 
 /// Such a cell makes any change in one read-modify-write, and returns the value before. Behind a register
-/// every change takes equally long, and a compare_exchange that fails costs as much as any.
+/// every change takes equally long, and a failing compare_exchange costs as much as any other change.
 template <class C>
 concept changing_cell =
     control_cell<C> && requires(C const& c, word (*change)(word), std::memory_order order) {

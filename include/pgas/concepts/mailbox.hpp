@@ -42,12 +42,12 @@ concept mailbox =
 ///
 /// `try_send_word(to, w)` is try_send of a word of at most `most_word`, in order with the other messages.
 /// `try_send_close_word(to, w)` is the same for a word that often follows another one at once, as a request
-/// follows the release before it. Such words lie in one line, so that they come together. A receiver that
-/// looks for one has the line of the next. Hence will_send below serves the other words only. A handler of
-/// this mailbox takes (from, w) for these messages, too. `poll_from(from, looks, handler)` looks so many
-/// times for a message of one sender, handles at most one, and returns whether there was one. It looks at no
-/// later message: the sender may have that one's line already. `will_send(to)` says that the wait which comes
-/// now ends with a message to `to`, whose line then comes meanwhile.
+/// follows the release before it. Such words lie in one line, so that they arrive together, and a receiver
+/// that polls one has the line of the next. So will_send below serves only other words. A handler of this
+/// mailbox takes (from, w) for these messages. `poll_from(from, looks, handler)` polls that many times for a
+/// message of one sender, handles at most one, and returns whether there was one. It does not poll a later
+/// message, whose line the sender may be writing already. `will_send(to)` says that the following wait ends
+/// with a message to `to`; the mailbox then requests that message's line during the wait.
 template <class M>
 concept mailbox_of_words =
     mailbox<M> && requires(M& m, rank_t rank, word w, void (*handler)(rank_t, bytes_in)) {

@@ -17,10 +17,10 @@ enum class collective_order : std::uint8_t {
 
 /// A control whose checker wants to know the order that a collective promises.
 ///
-/// A collective orders more in its inside: its ranks reuse memory, and so learn that others have read it.
-/// `order_in_collective(order, root)` returns a guard, and the rank begins the collective with it. While it
-/// lives, the rank learns all that the words tell. At its end the rank keeps what is promised, until its next
-/// collective of any team begins.
+/// Inside, a collective orders more: its ranks reuse memory, and so learn that others have read it.
+/// `order_in_collective(order, root)` returns a guard, with which the rank begins the collective. While it
+/// lives, the rank acquires all that the words carry. At its end the rank keeps only what is promised, until
+/// its next collective of any team begins.
 template <class C>
 concept rooted_control =
     control<C> && requires(C const& c, rank_t root) { c.order_in_collective(collective_order::all, root); };

@@ -21,8 +21,8 @@ struct row_shape {
   std::size_t row_bytes = 0;  ///< the bytes of a row
 };
 
-/// Each part that a backend has allocated begins at a multiple of so many bytes, on every backend: two lines,
-/// which processors fetch together. The elements of a window may be aligned to as much.
+/// Each part that a backend has allocated is aligned to this many bytes, on every backend: two lines, which
+/// processors fetch together. The elements of a window may have up to this alignment.
 inline constexpr std::size_t part_alignment = 128;
 
 /// A segment is payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
@@ -88,8 +88,8 @@ concept partly_shared_segment = local_segment<S> && requires(S& s, rank_t rank) 
 ///
 /// `order_puts(r)` returns at once. Every put to r that this rank has started before arrives in r's part
 /// before any change of r's own control words, of any window or team, that this rank makes afterwards. It
-/// says nothing about words of other ranks: where a word tells one rank of another rank's part, `flush` must
-/// come first. OpenSHMEM: shmem_fence.
+/// says nothing about words of other ranks: where a word tells one rank about another rank's part, `flush`
+/// must come first. OpenSHMEM: shmem_fence.
 template <class S>
 concept ordered_segment = segment<S> && requires(S& s, rank_t rank) { s.order_puts(rank); };
 
@@ -200,8 +200,8 @@ concept probed_segment = segment<S> && requires(S& s, S const& cs, rank_t rank) 
 
 /// A segment whose checker reports a load that races with a peer's put.
 ///
-/// `copying()` returns a guard. Loads and gets while the guard lives are no race: they copy elements that the
-/// program may never look at, as stage does, and as a lookup in a map does that then reads again.
+/// `copying()` returns a guard. While it lives, loads and gets are no race: they copy elements that the
+/// program may never use, as stage does, or that it reads again, as a lookup in a map does.
 template <class S>
 concept race_checked_segment = segment<S> && requires(S& s) {
   { s.copying() } -> std::destructible;
@@ -222,8 +222,8 @@ concept atomic_segment =
       s.template atomic_store<T>(at, value);
     };
 
-/// Between nodes the element before costs a way back, and an accumulate does not need it. `combine(at,
-/// values, op)` of such a segment is fetch_op of each element without a result. Like a put, it has taken the
+/// Between nodes the old element costs a message back, and an accumulate does not need it. `combine(at,
+/// values, op)` of such a segment is fetch_op of each element without a result. Like a put, it has read the
 /// values at return, and takes place by the next flush. MPI: MPI_Accumulate.
 template <class S, class T, class Op>
 concept combining_segment =

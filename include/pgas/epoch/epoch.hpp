@@ -12,8 +12,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that touches a
-/// target once. In a loop, take `to(rank)` before it.
+/// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that accesses a
+/// target once. In a loop, use one `to(rank)` before it.
 template <class Derived, class State, hints Hints>
 class accesses : public refuses_temporaries_of_epochs<typename State::value_type> {
   using refused = refuses_temporaries_of_epochs<typename State::value_type>;

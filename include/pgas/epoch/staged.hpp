@@ -28,8 +28,8 @@ template <class Window>
 concept recorded_in_place =
     !Window::is_contiguous && recording_segment<typename Window::state_type::segment_type>;
 
-/// A piece of the own part as a real span. It is in place if the part is plain memory, or if a checker takes
-/// the program's word for its accesses; else a copy, which the destructor writes back.
+/// A piece of the own part as a real span. It is in place if the part is plain memory, or if a checker relies
+/// on the program to report its accesses; else it is a copy, which the destructor writes back.
 template <hints Mode, class Window>
 class staged {
  public:
@@ -39,7 +39,7 @@ class staged {
   using element =
       std::conditional_t<Mode.read_only, typename Window::value_type const, typename Window::value_type>;
 
-  // Inlined, as its callers are, so that a report of the emulated chip names the program's line.
+  // Inlined, like its callers, so that a report of the emulated chip names the program's line.
   [[gnu::always_inline]] staged(Window const& w, std::size_t first, std::size_t count) : first_(first) {
     if constexpr (Window::is_contiguous) {
       span_ = w.local().subspan(first, count);
@@ -60,7 +60,7 @@ class staged {
       span_ = copy_;
     }
   }
-  /// The same, and loads and stores nothing: the caller does that, piece by piece.
+  /// The same, but it loads and stores nothing: the caller does that, piece by piece.
   staged(Window const& w, std::size_t first, std::size_t count, by_pieces_t /*how*/)
     requires((Mode.read_only && !Window::is_contiguous) || (Mode.write_only && recorded_in_place<Window>))
       : first_(first), is_by_pieces_(true) {
@@ -72,7 +72,7 @@ class staged {
       span_ = copy_;
     }
   }
-  /// Loads a piece. `counts`: the program reads it; else it may look at it, or not.
+  /// Loads a piece. `counts`: the program reads it; otherwise it may or may not.
   [[gnu::always_inline]] void load(std::size_t first, std::size_t count, bool counts) {
     if (count == 0) return;
     bytes_out const into = std::as_writable_bytes(std::span(copy_).subspan(first, count));
@@ -85,7 +85,7 @@ class staged {
       Window::state_type::coherence_type::load(state_->segment, from, into);
     }
   }
-  /// Tells the checker of loads of rows, from byte `first` of the piece on, before the program looks.
+  /// Reports loads of rows to the checker, from byte `first` of the piece on, before the program reads.
   [[gnu::always_inline]] void record_load(std::size_t first, std::size_t pitch, row_shape rows)
     requires recorded_in_place<Window>
   {
@@ -93,7 +93,7 @@ class staged {
     [[maybe_unused]] auto const as = copying();
     state_->segment.record_load(at(first).offset, pitch, rows);
   }
-  /// Tells it of stores to rows, after the program has stored.
+  /// Reports stores to rows, after the program has stored.
   void record_store(std::size_t first, std::size_t pitch, row_shape rows) noexcept
     requires recorded_in_place<Window>
   {
@@ -129,8 +129,8 @@ class staged {
   using value_type = typename Window::value_type;
   using segment_type = typename Window::state_type::segment_type;
 
-  /// Tells a checker of the segment that a span to read counts as read. Of one to change, the program need
-  /// not look at every element.
+  /// A span to be read counts as read by a checker. In a span to be changed, the program need not read every
+  /// element.
   [[nodiscard]] auto copying() const noexcept {
     if constexpr (Mode.read_only && access_checked_segment<segment_type>) {
       return state_->segment.access_as(access_kind::stage);
@@ -156,7 +156,7 @@ class staged {
     span_ = std::span(memory, count);
   }
 
-  /// Writes a part of a copy back, or tells that it was stored in place.
+  /// Writes a part of a copy back, or reports that it was stored in place.
   void store(std::size_t byte, bytes_in what) {
     if constexpr (recorded_in_place<Window>) {
       state_->segment.record_store(at(byte).offset, what.size(), {1, what.size()});
@@ -171,7 +171,8 @@ class staged {
         if (!now.empty()) store(0, now);
       } else if constexpr (is_update) {
         auto const before = std::as_bytes(std::span(before_));
-        // Other bytes of an element are not touched. A checker counts elements, as the program stores them.
+        // Other bytes of an element stay untouched. A checker counts whole elements, as the program stores
+        // them.
         constexpr std::size_t unit = recorded_in_place<Window> ? sizeof(value_type) : 1;
         auto const changed = [&](std::size_t i) { return std::memcmp(&now[i], &before[i], unit) != 0; };
         for (std::size_t i = 0; i < now.size();) {

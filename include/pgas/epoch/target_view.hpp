@@ -11,13 +11,13 @@ namespace pgas::inline PGAS_ASSERTIONS {
 template <class State, hints Hints, part_is Where = State::parts>
 class global_ref;
 
-/// One rank's part of a window, open for access; `epoch.to(rank)` returns it. Take it before a loop.
+/// One rank's part of a window, open for access; `epoch.to(rank)` returns it. Call that before a loop.
 ///
 /// The epoch's protocol has already let this rank in, so on shared memory a `put` of one element is the store
 /// itself. A view is valid until its epoch closes.
 ///
-/// The threads of a rank may call the library one at a time, as README.md says under "Limits": a view, its
-/// copies and its epoch share state that no lock guards.
+/// The threads of a rank may call the library one at a time, as include/pgas/README.md says under "Limits": a
+/// view, its copies and its epoch share state that no lock guards.
 ///
 /// Every member is one-sided. Indices and counts are in elements of the target's part. Two accesses to one
 /// element in one epoch, at least one of them a put, are a race, unless both are atomic operations
@@ -48,9 +48,9 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit target_view(target_view<State, Hints, Asked> const& asked) noexcept : base(asked) {}
 
-  /// Returns use(view) with a view of this part whose type says whether the part is near. Take it for a loop:
-  /// the compiler makes two loops, and a put in the near one is a store and nothing else. Where all parts are
-  /// near, or all are far, it makes one. OpenSHMEM: shmem_ptr.
+  /// Returns use(view) with a view of this part whose type says whether the part is near. Use it around a
+  /// loop: the compiler makes two loops, and a put in the near one is a store and nothing else. Where all
+  /// parts are near, or all are far, it makes one. OpenSHMEM: shmem_ptr.
   template <class Use>
   decltype(auto) visit(Use&& use) const {
     if constexpr (Where != part_is::near_or_far) {
@@ -62,7 +62,7 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
     }
   }
 
-  /// The same view for an epoch's short forms, in which it goes after one access.
+  /// The same view for an epoch's short forms, which use it for one access only.
   [[nodiscard]] target_view for_one_access() const noexcept {
     target_view passing = *this;
     passing.memory_.disable();
@@ -72,7 +72,7 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
   /// Asks for the line of element i, which this rank is about to modify: `part.prefetch(place[k + 32])`
   /// before `part.accumulate(place[k], value)`. Never waits, and changes nothing that a program can see.
   ///
-  /// An indivisible step waits for its line, and few of them are under way at a time. Costs one instruction
+  /// An atomic operation waits for its line, and few of them are under way at a time. Costs one instruction
   /// if the part is near, and nothing if it is far.
   void prefetch(std::size_t i, detail::caller by = detail::here()) const {
     this->check_element({"prefetch", by}, i);

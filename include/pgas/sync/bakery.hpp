@@ -56,7 +56,7 @@ struct bakery {
         if (other == self()) continue;
         word now = look(target, other);
         if (now == chooses) {
-          // Not a wait for a lock: the other rank looks at the tickets, and waits for no rank.
+          // This is no wait for a lock: the other rank looks at the tickets and waits for no rank meanwhile.
           now = control_->wait_until(ticket(target, other), [](word later) { return later != chooses; },
                                      {.operation = "try_lock",
                                       .awaited = group(&other, 1),

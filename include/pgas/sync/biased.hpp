@@ -6,7 +6,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// These words end the bias of `biased`, on cells. A rank enters by one read-modify-write of an own word.
+/// The words that end the bias of `biased`, on cells. A rank enters by one read-modify-write of a word of its
+/// own.
 ///
 /// Words     gate, a cell of each rank: 4 times the number of lock_all epochs that the rank has opened under
 ///           the bias. Plus 1 once the bias has ended for the rank; in rank 0's plus 2 once it has ended for
@@ -75,7 +76,7 @@ class bias_on_cells {
   word entered_ = 0;  ///< the number of epochs that this rank has opened under the bias
 };
 
-/// These words end the bias on slots, for words without read-modify-write.
+/// The words that end the bias on slots, for words without read-modify-write.
 ///
 /// Words     inside, a slot of each rank: 1 while the rank is in a lock_all epoch under the bias, else 0.
 ///           ended, n slots of each rank: slot w is 1 once rank w has ended the bias.
@@ -237,7 +238,7 @@ struct biased {
         return at.target;
       }
     }
-    // These three are not inlined, so that a compiler puts what remains of their callers into epochs.
+    // These three are not inlined, so that compilers inline what remains of their callers into epochs.
     template <boundary Boundary>
     [[gnu::noinline]] void lock_all_unbiased(Boundary& b) {
       base::lock_all(b);

@@ -11,9 +11,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// The number that counts is that of the ranks that can be at one word at the same time. If many ranks share
 /// few cores, a fence in rounds costs a switch between ranks for each round of each rank.
 ///
-/// It has no algorithm of its own, and so no place among the counters of central_counter.hpp: like `biased`
-/// and `deferred` it is made of other protocols. All ranks of a team have the same size, cores and kind of
-/// words, so they choose alike. Costs one predicted branch a fence, and the words of both.
+/// It has no algorithm of its own: like `biased` and `deferred` it is made of other protocols. All ranks of a
+/// team have the same size, cores and kind of words, so they choose alike. Costs one predicted branch a
+/// fence, and the words of both.
 template <fence_protocol Few, fence_protocol Many, rank_t most>
 struct by_size {
   static constexpr std::string_view name = "by_size";
@@ -40,7 +40,7 @@ struct by_size {
     }
 
    private:
-    /// Out of line, so that few ranks save no registers for it.
+    /// Not inlined, so that the path for few ranks saves no registers for it.
     template <boundary Boundary>
     [[gnu::noinline]] void fence_many(Boundary& b, std::string_view operation) {
       many_.fence(b, operation);

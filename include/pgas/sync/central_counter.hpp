@@ -8,7 +8,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The fences below count arrivals in one sum, to which each of them adds in its own way.
+/// Counts arrivals in one sum, to which each fence below adds in its own way.
 ///
 /// Source: the centralized barrier, Mellor-Crummey and Scott 1991, figure 7.
 ///
@@ -56,7 +56,7 @@ class arrival_counter {
     if constexpr (waking_cell<cell_type>) {
       b.publish(everyone);
       last_ += all_;
-      cell_type const sum = sum_;  // its address is not read again behind the change
+      cell_type const sum = sum_;  // the address is not read again after the change
       word const before = sum.without_waking().fetch_add(1, order);
       if (sum.is_slept_on()) [[unlikely]] {
         wake_and_wait(before, operation);
@@ -78,7 +78,7 @@ class arrival_counter {
  private:
   using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-  // Out of line, so that the rank that arrives last saves no registers.
+  // Not inlined, so that the rank that arrives last saves no registers.
 
   [[gnu::noinline]] void wake_and_wait(word before, std::string_view operation) {
     sum_.wake_sleepers();
@@ -91,9 +91,9 @@ class arrival_counter {
   /// Counts this arrival among those on its core. It is the last one if the core had no more at the fence
   /// before.
   ///
-  /// The hint of a core has the low half of `last_`, the arrivals at the fence before and those at this one.
-  /// The rank that ends a fence does not wait, so it is missing there, and adds itself at its next wait.
-  /// A rank that changes its core makes one guess wrong.
+  /// The low half of `last_` is stored with a core's hint. It holds the arrivals on the core at the last
+  /// fence, and those at this one. The rank that ends a fence does not wait, so it adds itself at its next
+  /// wait. A rank that changes its core makes one guess wrong.
   place_on_core count_on_core() {
     if constexpr (control_in_turns<Control> && waking_cell<cell_type>) {
       if (!turns_.asks_for_place()) return place_on_core::unknown;

@@ -9,7 +9,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Source: immediate synchronization, Gropp and Thakur 2005; MPI implementations and foMPI do this. Christgau
 /// 2017, section 3.2, argues for waits at the first access: one late target holds up the work with all
-/// others. Take it if each target is accessed at once anyway, or to compare. Words, orders, memory and costs
+/// others. Use it if each target is accessed at once anyway, or to compare. Words, orders, memory and costs
 /// are those of `Post`.
 template <post_protocol Post>
 struct immediate {

@@ -89,7 +89,7 @@ struct lock_messages {
     enum message : word { wants_shared, wants_exclusive, tries_shared, tries_exclusive, releases };
     enum answers : word { yes, no };
 
-    // holders.
+    // Values of holders.
     static constexpr word alone = 1;
     static constexpr word one_shared = 2;
     static constexpr bool may_hold(bool exclusively, word holders) noexcept {

@@ -43,7 +43,8 @@ struct match_vector {
     void post(group origins, Boundary& b) {
       b.publish(origins);
       if (origins.size() > 1) {
-        for (rank_t origin : origins) detail::will_change(vector_of(origin));  // the lines come at once
+        for (rank_t origin : origins)
+          detail::will_change(vector_of(origin));  // all lines are requested at once
       }
       for (rank_t origin : origins) {
         // release: pairs with the acquire load in trigger and complete of `origin`; carries the publish
@@ -118,8 +119,7 @@ struct match_vector {
       completions_.will_add(target);
       if (!completions_.turns().is_over(posts_of(target), has_posted(target))) await_post(target, operation);
     }
-    /// Out of line: one such wait for all accesses is on few lines, which are cold after each switch between
-    /// ranks that share a core.
+    /// Not inlined: one wait for all accesses occupies few lines of the instruction cache.
     [[gnu::noinline]] void await_post(rank_t target, std::string_view operation) {
       completions_.turns().wait_until(*control_, posts_of(target), has_posted(target),
                                       {.operation = operation, .awaited = group(&target, 1)});
@@ -135,7 +135,7 @@ struct match_vector {
     Control* control_;
     completions_type completions_;
     std::size_t vector_;
-    known_bits first_targets_;  ///< in place: a list is on a page of its own, which is cold after a switch
+    known_bits first_targets_;  ///< in place: a list would be on another page
     detail::plain_list<known_bits> further_targets_;
   };
 

@@ -121,7 +121,7 @@ struct mcs {
       return 2 * (static_cast<word>(self()) + 1) + (kind == lock_kind::exclusive ? 1 : 0);
     }
 
-    // active.
+    // Values of active.
     static constexpr word one_shared = word{1} << 32U;
     static constexpr bool is_held_shared(word active) noexcept { return active >= one_shared; }
     static constexpr rank_t writer_in(word active) noexcept {
@@ -129,7 +129,7 @@ struct mcs {
     }
     static constexpr word as_waiting_writer(rank_t rank) noexcept { return static_cast<word>(rank) + 1; }
 
-    // state.
+    // Values of state.
     static constexpr word may_go_on = 1;
     static constexpr word lets_in_next = 2;
 
@@ -157,7 +157,7 @@ struct mcs {
       // release: pairs with the acquire of a shared request behind this one that finds that it has gone on.
       return state.fetch_add(may_go_on, std::memory_order_release);
     }
-    // The waits are not inlined, so that a compiler puts the accesses of a lock without conflict into epochs.
+    // The waits are not inlined, so that compilers inline a lock without conflict into epochs.
     [[gnu::noinline]] word wait_to_be_let_in(rank_t target, lock_kind kind, std::string_view operation,
                                              group by) {
       return control_->wait_until(
@@ -187,7 +187,7 @@ struct mcs {
       rank_t const by = rank_of(before);
       next(by, target)
           .reset_unshared(request_for(lock_kind::exclusive), std::memory_order_release);  // as for shared
-      // Behind a shared request the last active rank lets this one in; no word tells yet which rank that will
+      // Behind a shared request, the last active rank lets this one in; no word tells which rank that will
       // be.
       wait_to_be_let_in(target, lock_kind::exclusive, operation,
                         is_exclusive(before) ? group(&by, 1) : group{});
@@ -287,7 +287,7 @@ struct mcs {
       if (!is_exclusive(successor)) become_active(active(target));
       let_in(rank_of(successor), target);
     }
-    /// Returns whether this rank holds the part shared without a place in the queue, and forgets it.
+    /// Returns whether this rank holds the part shared without a place in the queue, and clears that mark.
     [[gnu::noinline]] bool came_past_queue(rank_t target) {
       auto const index = static_cast<std::size_t>(target);
       if (!not_queued_[index]) return false;
@@ -309,8 +309,8 @@ struct mcs {
         return false;
       if (active(target).load(std::memory_order_acquire) == 0)
         return true;  // acquire: as in nobody_is_active
-      // Shared holders that had left the queue were active. This rank leaves again, as if it had been its
-      // turn.
+      // Shared holders that had left the queue were still active. This rank leaves the queue again, as if its
+      // turn had come.
       word const successor = leave_queue(place(target), lock_kind::exclusive, "try_lock");
       if (successor == 0) return false;
       rank_t const who = rank_of(successor);

@@ -118,7 +118,7 @@ struct mcs_wp {
     }
 
    protected:
-    /// Joins the list: here a reader does so behind a writer, in the source always.
+    /// Joins the list. Here only a reader behind a writer does so; in the source every reader does.
     [[gnu::noinline]] void join_readers(rank_t target, std::string_view operation) {
       woken(me()).reset_unshared(0, std::memory_order_relaxed);  // the exchange publishes it
       // acq_rel: the rank that takes the list sees this rank's word; this rank sees the word of the one

@@ -145,7 +145,7 @@ struct by_nodes {
     }
 
    private:
-    // One of the two. A std::variant would bring a header that no other part needs.
+    // One of the two; a std::variant would need another header.
     std::optional<typename Else::template on<Control>> on_a_node_;
     std::optional<node_first::on<Control>> between_nodes_;
   };

@@ -173,13 +173,13 @@ struct two_level {
     cell_type all() { return words_.cell(0, 0); }
     cell_type part(rank_t target) { return words_.cell(target, 1); }
 
-    // Requests wake nobody: ranks wait until others are gone, which a request never makes true. A rank that
-    // waits until a part is free, or has a writer, has been woken by the release that freed it.
+    // Requests wake nobody: ranks wait until others are gone, which a request never makes true. The release
+    // that made a part free, or gave it to a writer, has already woken the ranks that wait for that.
 
     /// Tries once; a failure leaves nothing behind.
     ///
     /// A locked instruction waits for the stores before it. So the number of locks is stored before the first
-    /// one that takes a lock, and after the last one that releases it.
+    /// locked instruction of a request, and after the last one of a release.
     in_the_way attempt_exclusive(cell_type part) {
       word const held = exclusive_;
       exclusive_ = held + 1;
@@ -202,7 +202,7 @@ struct two_level {
       return in_the_way::holders;
     }
 
-    // These three are not inlined, so that a compiler puts the first attempt before them into epochs.
+    // These three are not inlined, so that compilers inline the first attempt before them into epochs.
 
     /// Continues after a first attempt has found something in the way.
     [[gnu::noinline]] void take_exclusive(rank_t target, in_the_way what) {

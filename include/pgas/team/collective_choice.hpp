@@ -69,8 +69,8 @@ struct collective_shape {
 /// Calls go(algorithm) with the algorithm for an operation that the name begins with: one function for each
 /// operation, since not every algorithm has every operation.
 ///
-/// If ranks read each other's memory in place, that is never behind. Elsewhere few rounds win up to some
-/// bytes, and few bytes beyond.
+/// Reading each other's memory in place is never slower, so it comes first. Elsewhere few rounds win for
+/// short data, and few bytes for long data.
 template <bool HasSharedAreas, bool Commutes = false>
 struct collective_choice {
   static constexpr std::size_t long_message = std::size_t{32} << 10U;

@@ -24,11 +24,11 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// The collectives of a team on elements in private memory, in two forms with one source: those of a team
 /// return when this rank's part has ended, those of `team.start()` return a request.
 ///
-/// `Self` has `state()`. All ranks name the same operation, sizes and root. Memory may be given twice, as
-/// source and as result. Results have the same bits on every run, and on all ranks that get them: elements
-/// are folded in rank order, unless an algorithm that needs commutative operations is asked for by name; its
-/// order is fixed, too. A team makes memory when the first collective needs it, once for shared areas and
-/// once for links, as collective as a window; only then a started one waits.
+/// `Self` has `state()`. All ranks pass the same operation, sizes and root. Source and result may be the same
+/// memory. Results have the same bits in every run, and on all ranks that get them: elements are folded in
+/// rank order, unless an algorithm that needs commutative operations is asked for by name; its order is
+/// fixed, too. A team makes memory when the first collective needs it, once for shared areas and once for
+/// links. That is as collective as making a window, and the only case in which starting one waits.
 template <class Self, class Backend, bool Starts>
 class collective_operations : public detail::collective_preconditions<Self, Backend> {
   using base = detail::collective_preconditions<Self, Backend>;

@@ -9,17 +9,18 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// A collective that was started and may not have ended; each rank waits for its own, or tests it.
 ///
-/// It goes on in `test`, in `wait`, in all collectives of its team, and, if another rank may need that, in
-/// each wait of this rank's thread in the library. The memory that was given stays as it is until it has
-/// ended. A request that is destroyed ends nothing. MPI: the request of MPI_Iallreduce and its like.
+/// It progresses in `test`, in `wait`, in all collectives of its team, and, if another rank may need that, in
+/// each wait of this rank's thread in the library. Do not change the memory before it has ended. Destroying a
+/// request does not end the collective. MPI: the request of MPI_Iallreduce and its like.
 template <class State>
 class collective_request {
  public:
-  /// Made by the functions of `team.start()`. Both are null of one that has ended already.
+  /// Made by the functions of `team.start()`. Both are null if the collective has ended already.
   collective_request(std::shared_ptr<State> team, std::shared_ptr<detail::started_collective> one) noexcept
       : team_(std::move(team)), one_(std::move(one)) {}
 
-  /// Returns whether this rank's part has ended. Never waits. Throws what ended it, if an error did.
+  /// Returns whether this rank's part has ended. Never waits. Throws the error that ended it, if there was
+  /// one.
   [[nodiscard]] bool test() {
     if (!one_) return true;
     team_->operations.test(*one_);

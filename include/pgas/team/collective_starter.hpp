@@ -17,7 +17,7 @@ class collective_starter : public collective_operations<collective_starter<Backe
   /// Made by `team.start()`.
   explicit collective_starter(std::shared_ptr<detail::team_state<Backend>> state) noexcept
       : state_(std::move(state)) {}
-  /// The team's, for the library.
+  /// The team's state, for the library.
   [[nodiscard]] std::shared_ptr<detail::team_state<Backend>> const& state() const noexcept { return state_; }
 
   using typename base::result_type;

@@ -16,13 +16,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The default fence of a window, and the barrier of teams. Up to 16 ranks at once, one word to which
-/// all add is cheapest, however many ranks share these cores. More would queue for that word. Between nodes
-/// one rank of each node speaks for all.
+/// The default fence of a window, and the barrier of teams. If at most 16 ranks run at once, one word to
+/// which all add is cheapest, however many ranks share the cores. More ranks would queue for that word.
+/// Between nodes one rank of each node speaks for all.
 using default_fence = sync::by_nodes<sync::by_size<sync::central_counter, sync::dissemination, 16>>;
 
-/// The default protocols of a window. A window that is never locked exclusively pays for its locks in control
-/// words, and not in time.
+/// The default protocols of a window. For a window that is never locked exclusively, locks cost control words
+/// but no time.
 struct default_protocols {
   using fence = default_fence;                         ///< the fence protocol
   using post = sync::match_vector;                     ///< the protocol of access and exposure epochs

@@ -33,7 +33,7 @@ struct box_in {
 };
 
 /// Walks over a box of `count` cells by two-dimensional blocks, as few as possible: dimensions that are one
-/// run on both sides are joined. It knows no function to call, so that the compiler meets it once.
+/// run on both sides are joined. It calls no function of the caller, so the compiler meets it once.
 template <std::size_t N>
 class block_walk {
  public:
@@ -67,7 +67,7 @@ class block_walk {
   [[nodiscard]] constexpr std::size_t first() const noexcept { return at_here_; }
   [[nodiscard]] constexpr std::size_t pitch() const noexcept { return levels_[1].here; }
 
-  /// Goes on to the next block.
+  /// Advances to the next block.
   constexpr void next() noexcept {
     is_over_ = !advance(index_, outer_);
     at_there_ = there_;

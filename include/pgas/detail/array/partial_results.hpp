@@ -288,8 +288,8 @@ class partial_results_to_fold {
   /// The number of values that come from each other rank.
   [[nodiscard]] std::vector<std::size_t> const& counts() const noexcept { return counts_; }
 
-  /// Folds the values that have come, those of each rank behind `skipped` first ones, and the own ones. The
-  /// results are those of the own tiles, tile after tile.
+  /// Folds the values that have arrived, those of each rank behind `skipped` first ones, and the own ones.
+  /// The results are those of the own tiles, tile after tile.
   template <class T, class Op>
   [[nodiscard]] local_array<T, 1> fold(local_array<T, 1> const& values, std::size_t skipped,
                                        local_array<T, 1> const& own, T const& init, Op& op) const {

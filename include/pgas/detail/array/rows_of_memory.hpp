@@ -42,16 +42,15 @@ rows_of_memory<typename View::element_type, N> rows_of_box(View const& v, part_b
 }
 
 /// Walks over the rows of boxes with the same counts in several memories. A step is one addition for each
-/// memory; a jump divides by the counts.
-///
-/// No loop has a dimension as its variable: g++ would keep the walk in memory.
+/// memory; a jump divides by the counts. No loop runs over the dimensions, since g++ would keep the walk in
+/// memory.
 template <std::size_t N, class... T>
 class row_walk {
  public:
   row_walk() = default;
   explicit row_walk(std::array<std::size_t, N> const& counts, rows_of_memory<T, N> const&... boxes) noexcept
       : row_walk(counts, std::make_index_sequence<N - 1>{}, boxes...) {}
-  /// The walk behind the last row. Its pointers rest at the first one; advance() counts from there.
+  /// The walk behind the last row. Its pointers stay at the first one; advance() counts from there.
   [[nodiscard]] row_walk behind(std::size_t rows) const noexcept {
     auto walk = *this;
     walk.number_ = rows;
@@ -73,7 +72,7 @@ class row_walk {
     ++number_;
     if constexpr (N > 1) step<N - 2>();
   }
-  /// Goes n rows on, or back if n is negative.
+  /// Advances by n rows, or goes back if n is negative.
   void advance(std::ptrdiff_t n) noexcept {
     number_ += static_cast<std::size_t>(n);
     if constexpr (N > 1) place<N - 2>(number_);
@@ -124,9 +123,9 @@ class row_walk {
 
 /// The way from the first row of a box in memory to a row with some number.
 ///
-/// Row n begins n rows of the last dimension but one behind the first row, and for each full dimension before
-/// it a gap farther. So each such dimension costs one division and a multiplication. A dimension that is full
-/// at each row costs nothing: its gap is added to the distance of rows.
+/// Row n begins n rows of the last dimension but one behind the first row, plus a gap for each full dimension
+/// before it. So each such dimension costs one division and a multiplication. A dimension that is full at
+/// each row costs nothing: its gap is part of the distance of rows.
 template <std::size_t N>
 class row_finder {
  public:
@@ -141,7 +140,7 @@ class row_finder {
     return distance(
         n, [n](reciprocal const& rows) { return rows.quotient(n); }, before_rows{});
   }
-  /// The same where difference() to some box is 0. Its result comes a multiplication earlier.
+  /// The same where difference() to some box is 0. Its result is ready a multiplication earlier.
   [[nodiscard, gnu::always_inline]] std::ptrdiff_t estimated_offset(std::size_t number) const noexcept {
     auto const n = opaque(number);
     return distance(
@@ -182,7 +181,7 @@ class row_finder {
     for (std::size_t d = N - 2; N > 2 && d > 0; --d) rows[d - 1] = rows[d] * counts[d];
     return rows;
   }
-  /// In a loop over numbers g++ would add to a sum of 128 bits in memory, which takes six instructions.
+  /// Hides the number from g++, which would otherwise keep a 128-bit sum in memory in a loop over numbers.
   static constexpr std::size_t opaque(std::size_t number) noexcept {
     if (!std::is_constant_evaluated() && N > 2) asm("" : "+r"(number));
     return number;

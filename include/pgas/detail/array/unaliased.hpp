@@ -8,10 +8,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Returns `p`. The compiler then knows that pointers from other calls reach other memory.
 ///
 /// Staged cells are a rank's own copy until they are given up: on a backend that copies, and by contract on
-/// all others. Compilers cannot see that in two pointers to windows. They compare addresses before each row,
-/// and g++ gives up a loop that needs more than ten comparisons; two fields of a stencil need thirteen. The
-/// promise of `__restrict` holds for parameters only. The result of a function with the attribute malloc
-/// keeps it in all loops that a program writes. No compiler may see that the function returns its argument.
+/// all others. Compilers cannot see that from two pointers to windows. They compare addresses before each
+/// row, and g++ gives up on a loop that needs more than ten comparisons; two fields of a stencil need
+/// thirteen. The promise of `__restrict` holds for parameters only. The result of a function with the
+/// attribute malloc keeps it in all loops of the program. The compiler must not see that the function returns
+/// its argument.
 template <class T>
 [[gnu::noinline, gnu::malloc]] T* unaliased(T* p) noexcept {
   asm volatile("" : "+r"(p));

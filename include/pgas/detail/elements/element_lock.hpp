@@ -29,7 +29,8 @@ class exchange_lock {
     try {
       cell_.exchange(0, std::memory_order_release);
     } catch (error const&) {
-      // The job has failed, so the lock has no next holder; this rank's next operation throws again.
+      // The job has failed, so no rank takes the lock after this one; this rank's next operation throws
+      // again.
     }
   }
 
@@ -49,9 +50,9 @@ class exchange_lock {
 /// Source    the bakery, Lamport 1974.
 /// Differs   from the paper, which uses two words, one for "this rank chooses" and one for its number. With
 ///           one word no third state can be seen, and a rank waits once for each other rank, not twice. One
-///           lock guards all parts of a window, not one part each. The lock costs one word a rank instead of
-///           n, and taking the lock reads 2 n words either way. Preferred to mediation by the owner, since
-///           passive target requires that an owner takes no part.
+///           lock guards all parts of a window, instead of one part each. The lock costs one word a rank
+///           instead of n, and taking it reads 2 n words either way. It is preferred to mediation by the
+///           owner, since passive target requires that an owner takes no part.
 template <control Control>
 class bakery_lock {
  public:
@@ -86,7 +87,8 @@ class bakery_lock {
     try {
       mine_.store(0, std::memory_order_release);
     } catch (error const&) {
-      // The job has failed, so the lock has no next holder; this rank's next operation throws again.
+      // The job has failed, so no rank takes the lock after this one; this rank's next operation throws
+      // again.
     }
   }
 

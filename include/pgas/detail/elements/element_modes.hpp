@@ -9,11 +9,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The elements of a part to which a view has announced that it modifies single ones, or null. A copy of the
-/// view has to announce so itself.
-///
-/// An operation loads the elements' address anyway, so the address says both. With a flag beside it, two
-/// loads come before the locked instruction, and an addition takes 1.2 times as long.
+/// The first element of a part if a view has announced that it modifies single elements there, else null. A
+/// copy of the view has to announce so itself. An operation loads the address anyway, so a null address takes
+/// the place of a flag.
 template <class T>
 class announced_elements {
  public:
@@ -66,27 +64,27 @@ class mode_memory {
 ///
 /// A rank that modifies single elements of a part announces that once. It withdraws when its epoch ends, or
 /// before it combines many itself. After a lock of one part it withdraws only if a rank has asked for the
-/// part. A rank that combines many holds the part alone if no rank has announced itself; else it asks, and
-/// modifies one by one, too. A program that accumulates only blocks thus runs at the memory's speed. A
-/// program that modifies only single elements pays for one announcement an epoch, and under locks of one part
-/// for one in all. A program that does both loses nothing, since a rank that was asked withdraws at each end;
-/// a rank that has locked a part and then ends no epoch any more keeps others from combining there.
+/// part. A rank that combines many holds the part alone if no rank has announced itself. Otherwise it asks
+/// for the part, and modifies elements one by one for now. So a program that accumulates only blocks runs at
+/// the memory's speed. A program that modifies only single elements pays for one announcement an epoch, and
+/// under locks of one part for one in all. A program that does both withdraws at each end once it was asked.
+/// A rank that has locked a part and ends no epoch afterwards keeps others from combining there.
 ///
-/// Words     a cell of the part. Bit 0: a rank combines many. Bit 1: a rank that would combine many asks for
-///           the part. Above them: the number of ranks that modify one by one.
-/// States    A rank that combines many changes 0, or the asking bit alone, to held, and takes held back. A
-///           rank that modifies one by one adds itself in any state, then waits until bit 0 is clear. No rank
-///           sets bit 0 again before the count is 0. Thus a rank that stays announced from one epoch to the
-///           next need not look. The asking bit is a hint: it goes with the next rank that holds the part.
-/// Source    ours. MPI asks the program by an info key, acc_single_intrinsic in MPICH and in Open MPI. Here
-///           the program says nothing, and may do both.
+/// Words     a cell of the part. Bit 0: a rank combines many. Bit 1: a rank asks for the part in order to
+///           combine many. Above them: the number of ranks that modify one by one.
+/// States    A rank that combines many changes 0, or the asking bit alone, to held, and subtracts held
+///           afterwards. A rank that modifies one by one adds itself in any state, then waits until bit 0 is
+///           clear. No rank sets bit 0 again before the count is 0. So a rank that stays announced from one
+///           epoch to the next need not look. The asking bit is a hint: the next rank that holds the part
+///           clears it.
+/// Source    ours. In MPI the program says so by an info key, acc_single_intrinsic in MPICH and in Open MPI.
+///           Here it says nothing, and may do both.
 /// Memory    1 cell a rank; private, 4 bytes for each part as soon as single elements are modified.
 /// Far ranks A rank that reaches the part by transfers announces itself as a near one does, since the words
-/// work
-///           between all ranks. Its operations have happened at the part when it withdraws.
+/// work between all ranks. Its operations have happened at the part when it withdraws.
 /// Counts    the views that have announced themselves, in `bits` bits. A loop may make more of them in one
-///           epoch. A count at its maximum stays there, and this rank modifies that part one by one until the
-///           epoch ends.
+///           epoch. A count at its maximum stays there, and this rank then modifies that part one by one
+///           until the epoch ends.
 template <control Control, unsigned bits = 31>
 class element_modes {
  public:
@@ -96,7 +94,7 @@ class element_modes {
 
   element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
 
-  /// Comes before a single element of the part is modified. Returns when no rank combines many; none will
+  /// Call it before a single element of the part is modified. Returns when no rank combines many; none will
   /// until `withdraw`. A view that remembers the call is counted until `end_view`.
   void announce(rank_t target, bool remembers) {
     entry& mine = entry_of(target);
@@ -132,7 +130,7 @@ class element_modes {
     return true;
   }
 
-  /// Comes when an epoch ends and its views are gone: withdraws from this part, or from all.
+  /// Call it when an epoch ends and its views are gone: withdraws from this part.
   void withdraw(rank_t target) {
     if (entries_.empty()) return;
     entry& mine = entry_of(target);
@@ -141,8 +139,8 @@ class element_modes {
     auto const scope = as_element();
     withdraw(target, mine);
   }
-  /// Comes when a lock of this part ends and its views are gone: withdraws if a rank has asked for the part.
-  /// Else the next lock of the part finds this rank announced.
+  /// Call it when a lock of this part ends and its views are gone: withdraws if a rank has asked for the
+  /// part. Otherwise this rank stays announced for the next lock of the part.
   [[gnu::always_inline]] void withdraw_if_asked(rank_t target) {
     if (announced_ != 0) withdraw_announced_if_asked(target);
   }
@@ -168,7 +166,7 @@ class element_modes {
     return entries_[static_cast<std::size_t>(target)];
   }
 
-  // These two are apart, so that an epoch of a rank that modifies no elements tests one number.
+  // Out of line: in an epoch of a rank that modifies no elements, one number is tested.
   void withdraw_announced_if_asked(rank_t target) {
     entry& mine = entries_[static_cast<std::size_t>(target)];
     if (!mine.announced) return;
@@ -221,7 +219,7 @@ class element_modes {
   std::size_t announced_ = 0;  ///< the number of parts this rank has announced itself to
 };
 
-/// The modes of elements that no instruction can modify. They leave no choice.
+/// The modes of elements that no instruction can modify: there is nothing to choose.
 struct no_element_modes {
   struct memory_type {
     static constexpr void disable() noexcept {}

@@ -13,7 +13,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The type of an element as a number, since a message carries no type.
 enum class element_kind : std::uint8_t { none, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
 
-/// The work that a message asks of an element's owner.
+/// The operation that a message requests from an element's owner.
 enum class element_action : std::uint8_t {
   modify,   ///< replace it by op(element, value)
   compare,  ///< replace it by the value if it has the bytes of the expected one

@@ -35,7 +35,7 @@ template <class T, class Op>
                                                          Op op) noexcept {
   combine_blocks<combined_at_once>(to, from, count, op);
 }
-/// In registers of 64 bytes, and in blocks of twice the length, so that four of them are under way.
+/// In registers of 64 bytes, and in blocks of twice the length, so that four registers are in use at once.
 template <class T, class Op>
 [[gnu::target("avx512f"), gnu::noinline]] void combine_in_lines(T* to, T const* from, std::size_t count,
                                                                 Op op) noexcept {
@@ -43,14 +43,14 @@ template <class T, class Op>
 }
 #endif
 
-/// Combines each of `count` values into its element: to[i] = op(to[i], from[i]). Takes the widest registers
-/// that this processor has. Requires that the two arrays do not overlap.
+/// Combines each of `count` values into its element: to[i] = op(to[i], from[i]). Uses the widest registers of
+/// this processor. Requires that the two arrays do not overlap.
 template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)
   if (count >= 2 * combined_at_once) {
-    // Registers of 64 bytes come with fused multiplication and addition, which the compiler would put into an
-    // operation of the program's own. Such an element would differ from one that another path combines.
+    // With registers of 64 bytes the compiler may fuse multiplication and addition in an operation of the
+    // program's own. Such an element would differ from one that another path combines.
     if constexpr (requires { Op::kind; }) {
       if (moves_whole_lines) return combine_in_lines(to, from, count, op);
     }
@@ -207,8 +207,8 @@ class element_operations {
 
   [[nodiscard]] segment_type& segment() const noexcept { return part_.segment(); }
 
-  // Operations that the segment knows. Where the rank is asked, a near element takes the processor's own
-  // instruction, and reads nothing of the segment.
+  // Operations that the segment knows. Where nearness is known at run time only, a near element is modified
+  // by the processor, without a load from the segment.
   static constexpr bool may_be_at_hand = State::parts == part_is::near_or_far && Where != part_is::far;
   [[nodiscard]] native_element<value_type> at_hand(std::size_t i) const noexcept {
     return native_element<value_type>(part_.elements()[i]);
@@ -221,7 +221,7 @@ class element_operations {
   template <class Op>
   value_type fetch_op(std::size_t i, value_type const& value, Op op) const {
     if constexpr (is_at_hand<Op>) {
-      return segment_type::fetch_op(part_.elements()[i], value, op);  // reads nothing of the segment
+      return segment_type::fetch_op(part_.elements()[i], value, op);  // loads nothing of the segment
     } else {
       if constexpr (may_be_at_hand) {
         if (part_.is_near()) return at_hand(i).fetch_op(value, op);
@@ -276,7 +276,7 @@ class element_operations {
     }
   }
 
-  /// For an operation that the segment does not know: repeats until no other rank has come between.
+  /// For an operation that the segment does not know: repeats until no other rank has interfered.
   template <class Op>
   value_type modify_by_exchange(std::size_t i, value_type const& value, Op op) const {
     value_type old = atomic_load(i);
@@ -327,7 +327,7 @@ class element_operations {
     segment().flush(part_.rank());
   }
 
-  /// Comes before an element is modified by the processor.
+  /// Call it before the processor modifies an element.
   void modify_one_by_one() const {
     if constexpr (State::has_native_elements) {
       if (!memory_.is_set()) [[unlikely]]
@@ -354,8 +354,8 @@ class element_operations {
     }
   }
 
-  // Under a lock. The value that is read comes from memory, past all copies; the value that is written has
-  // arrived there at return.
+  // Under a lock. The value is read from memory, past all copies; the written value has arrived there at
+  // return.
   [[nodiscard]] value_type read_home(std::size_t i) const {
     value_type value;
     segment().flush(part_.rank());  // this rank's own earlier puts arrive before the get

@@ -20,8 +20,7 @@ enum class epoch_phase : unsigned char {
   moved,   ///< the epoch goes on in another object
 };
 
-/// Refuses a member of an epoch that is not open. Out of line and cold, so that a check costs a compare and a
-/// branch.
+/// Refuses a member of an epoch that is not open. Not inlined, so that a check costs a compare and a branch.
 template <class State>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_epoch(State const& state, char const* operation, caller by,
                                                          epoch_phase phase) {
@@ -31,7 +30,7 @@ template <class State>
                                    : "the epoch is closed already; open another one"});
 }
 
-/// The name of an operation as a template argument: errors tell it, and no call has to pass it.
+/// The name of an operation as a template argument, for errors, so that no call has to pass it.
 template <std::size_t N>
 struct operation_name {
   char text[N];  ///< the name and a 0
@@ -44,8 +43,8 @@ struct operation_name {
 /// An epoch of any kind is open from construction until close() or destruction.
 ///
 /// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. `Use`
-/// keeps the state. It is a noted_use if the state has a note of each such epoch that is open. Then `Derived`
-/// also has `abandon()`, which fails the job and takes the note away.
+/// keeps the state alive. It is a noted_use if the state has a list of such epochs that are open. Then
+/// `Derived` also has `abandon()`, which fails the job and removes the epoch from the list.
 template <class Derived, class State, class Use = local_use<State>>
 class epoch {
   static constexpr bool is_noted = std::same_as<Use, noted_use<State>>;
@@ -93,11 +92,10 @@ class epoch {
   ~epoch() = default;
 
   /// The destructor of a Derived calls this. It closes the epoch, and keeps an error for the rank's next
-  /// call. While an exception passes it does not synchronize, but fails the job, so that no rank waits for
-  /// this one.
+  /// call. During stack unwinding it does not synchronize, but fails the job, so that no rank waits for this
+  /// one.
   ///
-  /// Inlined also where an exception passes. A call there would keep the epoch's members in memory
-  /// everywhere.
+  /// Inlined in that case, too: a call would keep the epoch's members in memory everywhere.
   [[gnu::always_inline]] void end() noexcept {
     if (!is_open()) return;
     phase_ = epoch_phase::closed;
@@ -118,7 +116,7 @@ class epoch {
     }
   }
 
-  /// Marks an end that was found instead of waited for.
+  /// Marks that a test found the epoch ended.
   void mark_closed() {
     phase_ = epoch_phase::closed;
     span_.end();
@@ -136,7 +134,7 @@ class epoch {
     span_ = begin({});
   }
 
-  Use state_;  ///< shared, so that the window may move, or go, before the epoch
+  Use state_;  ///< shared, so that the window may be moved or destroyed before the epoch ends
 
  private:
   [[nodiscard]] auto begin(group ranks) const {

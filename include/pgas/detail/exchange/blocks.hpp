@@ -17,7 +17,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// In the place of a number of bytes that not all ranks know.
+/// Stands for a number of bytes that not all ranks know.
 inline constexpr std::size_t unknown_bytes = std::numeric_limits<std::size_t>::max();
 
 /// How a message is cut into pieces of whole elements, the same on every rank that knows its length.
@@ -56,13 +56,13 @@ class cut {
   std::size_t piece_;
 };
 
-/// The bytes at the begin of a share of a piece that hold its block's length. There is such a head where
-/// ranks compare calls, if not all ranks name the lengths of all blocks. It keeps elements aligned to 16.
+/// The bytes at the beginning of a share that hold the length of its block. Ranks need them to compare calls,
+/// unless all ranks know the lengths of all blocks. They keep elements aligned to 16.
 constexpr std::size_t head_bytes(std::size_t share, bool are_equal) noexcept {
   constexpr std::size_t head = 16;
   return compares_calls && !are_equal && share >= 2 * head ? head : 0;
 }
-/// The pieces of such a block: at least one, so that another rank can compare its length.
+/// The number of pieces of such a block: at least one, so that the other rank can compare the length.
 constexpr std::size_t compared_pieces(std::size_t pieces, bool are_equal) noexcept {
   return compares_calls && !are_equal ? std::max(pieces, std::size_t{1}) : pieces;
 }
@@ -107,7 +107,7 @@ steps fold_round(M& m, bytes_out all, block_sizes const& sizes, folding fold) {
   }
 }
 
-/// n blocks of nearly equal numbers of elements.
+/// Divides n elements into blocks of nearly equal size.
 inline block_sizes shares(std::size_t bytes, std::size_t unit, rank_t ranks) {
   plain_list<std::size_t> counts(static_cast<std::size_t>(ranks));
   std::size_t const elements = bytes / unit;

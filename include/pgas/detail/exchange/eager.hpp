@@ -25,10 +25,10 @@ concept eager_medium = posting_medium<M> && requires(M& m, rank_t r, std::size_t
 
 /// Eager collectives: one short piece a rank, which travels in the slot that announces it.
 ///
-/// They are those of `collectives::direct` for such pieces, without the steps of a coroutine: the same pieces
-/// in the same buffers, so that a rank with steps meets one without. A rank writes its message, and reads
-/// those of others when all of them are there; elements are folded in rank order. Each operation returns
-/// whether it is over on this rank.
+/// They do what `collectives::direct` does for such pieces, without coroutines. They use the same buffers, so
+/// some ranks may use coroutines while others do not. A rank writes its message, and reads those of others
+/// when all of them are there; elements are folded in rank order. Each operation returns whether it is over
+/// on this rank.
 ///
 /// Requires  equal lengths on all ranks, of 1 to `short_bytes` bytes, for all shares of a message together.
 /// Lines     one for each message of up to 48 bytes that a rank reads (16 if calls are compared).
@@ -148,7 +148,7 @@ struct eager_exchange {
   }
 
  private:
-  /// Ranks from `first` to before `end`, but not this rank.
+  /// Ranks from `first` to before `end`, without this rank.
   struct ranks_in {
     rank_t first;
     rank_t end;

@@ -17,8 +17,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Folds piece i for a root above rank 1 whose result lies in the place of its elements. The elements move to
-/// the root's shared area first.
+/// Folds piece i for a root above rank 1 whose result replaces its elements. The elements are copied to the
+/// root's shared area first.
 template <posting_medium M>
 steps fold_at_root(M& m, std::size_t i, bytes_out out, folding fold) {
   if (!m.is_free(i)) co_await m.until_free(i);
@@ -50,7 +50,7 @@ steps reduce_alone(M& m, bytes_in mine, bytes_out result, folding fold, rank_t r
     }
     if (i == 0 || !reads) continue;
     auto const out = pieces.of(result, i - 1);
-    // The result may lie in the place of my elements, so those of a root are read before they are replaced.
+    // The result may replace this rank's elements, so a root reads its elements before that.
     std::byte const* const own = posts ? m.own(i - 1) : pieces.of(mine, i - 1).data();
     if (!posts && self > 1 && own == out.data()) {
       co_await fold_at_root(m, i - 1, out, fold);
@@ -157,16 +157,16 @@ steps reduce_shares(M& m, bytes_in all, block_sizes const& sizes, bytes_out mine
   m.end();
 }
 
-/// The operands of a reduction, piece by piece, and room for those that calls fetch.
+/// The operands of a reduction, piece by piece, and room for operands that system calls fetch.
 class operands {
  public:
   static constexpr std::size_t line = 64;
 
-  /// For `bytes` bytes of elements of `unit` bytes.
+  /// For `bytes` bytes, in elements of `unit` bytes.
   operands(std::size_t bytes, std::size_t unit)
       : bytes_(std::max(std::min(longest, bytes) / unit, std::size_t{1}) * unit),
         room_(plain_list<std::byte>::for_overwrite(2 * bytes_ + 2 * line)) {}
-  /// The longest piece, whole elements: all that is at work fits into a core's second level cache.
+  /// The longest piece of whole elements for which all buffers together fit into a core's second-level cache.
   [[nodiscard]] std::size_t piece_bytes() const noexcept { return bytes_; }
   /// Folds `out.size()` bytes that begin at byte `at` of each rank's operands into `out`, in rank order.
   /// `out` may lie in the place of this rank's operands.
@@ -185,11 +185,11 @@ class operands {
       left = into;
     }
   }
-  /// Room for the result of a piece.
+  /// A buffer for the result of a piece.
   [[nodiscard]] std::byte* result() noexcept { return aligned(0); }
 
  private:
-  /// Long enough that a call costs little beside its bytes.
+  /// Long enough that a system call costs little compared with its bytes.
   static constexpr std::size_t longest = std::size_t{128} << 10U;
 
   template <reaching_medium M>
@@ -217,9 +217,9 @@ bool folds_from_memory(M const& m, std::size_t bytes, folding const& fold) noexc
   return bytes >= (m.size() == 2 ? offered_bytes : 8 * offered_bytes) && fold.alignment() <= operands::line;
 }
 
-/// Each rank folds one range of the elements where they lie, and writes the result to the ranks that want
-/// it: each operand is read once. A rank that gives its memory as result, too, loses no operand: the
-/// rank that writes a range is the only one that reads it.
+/// Each rank folds one range of the elements in place, and writes the result to the ranks that want it: each
+/// operand is read once. The result may replace a rank's operands, since the rank that writes a range is the
+/// only one that reads it.
 template <reaching_medium M>
 steps reduce_from_memory(M& m, bytes_in mine, bytes_out result, folding fold, rank_t root) {
   m.begin(unknown_bytes);
@@ -268,11 +268,11 @@ steps reduce_from_memory(M& m, bytes_in mine, bytes_out result, folding fold, ra
   m.end();
 }
 
-/// Each rank folds its block of the elements where they lie.
+/// Each rank folds its block of the elements in place.
 template <reaching_medium M>
 steps reduce_shares_from_memory(M& m, bytes_in all, block_sizes const& sizes, bytes_out mine, folding fold) {
   m.begin(unknown_bytes);
-  // Results would replace elements that other ranks have not read.
+  // The results would replace elements that other ranks have not read.
   memory_place const source = do_overlap(all, mine) ? memory_place{} : place_for_copies(m, all);
   if (!m.is_free(0)) co_await m.until_free(0);
   m.offer(0, source);
@@ -318,7 +318,7 @@ steps scan_on_areas(M& m, bytes_in mine, bytes_out result, folding fold, bool is
   rank_t const self = m.rank();
   bool const chains = mine.size() > few_bytes;
   bool const is_last = self + 1 == m.size();
-  // The last rank posts what only it reads, if the result would replace it too early.
+  // The last rank posts elements that only it reads, if the result would replace them too early.
   bool const posts = !is_last || (!chains && !is_exclusive && self > 1 && mine.data() == result.data());
   if (self == 0) m.end();
   for (std::size_t i = 0; i < pieces.count(); ++i) {
@@ -348,7 +348,7 @@ steps scan_on_areas(M& m, bytes_in mine, bytes_out result, folding fold, bool is
         fold(out.data(), before, own.data(), own.size());
       }
     } else {
-      // Own elements come last, and are on the shared area already, so the result may be in their place.
+      // Own elements come last, and are in the shared area already, so the result may replace them.
       rank_t const last = is_exclusive ? self - 1 : self;
       std::byte const* const kept = posts ? m.own(i) : own.data();
       if (last == 0) {

@@ -10,17 +10,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A trial of how near the caches of two ranks are, which takes a quarter of a millisecond.
+/// Measures how near the caches of two ranks are, in a quarter of a millisecond.
 ///
-/// A rank takes back the lines of a piece that the other rank has read, as a rank does that posts on its
-/// shared area, and copies as many bytes within its own cache. The shortest of a few times counts, so a rank
-/// that has lost its core for a while does not matter.
+/// A rank stores to the lines of a piece that the other rank has read, as posting does, and copies as many
+/// bytes within its own cache. The shortest of a few times counts, so it does not matter if a rank loses its
+/// core for a while.
 class line_trial {
  public:
   static constexpr std::size_t bytes = std::size_t{64} << 10U;
 
-  /// Both ranks call it. `own` and `theirs` are shared areas of at least `bytes`, and `barrier()` is one of
-  /// both.
+  /// Both ranks call it. `own` and `theirs` are shared areas of at least `bytes`, and `barrier()`
+  /// synchronizes both.
   template <class Barrier>
   line_trial(std::byte* own, std::byte const* theirs, Barrier&& barrier) {
     plain_list<std::byte> from(bytes);
@@ -38,8 +38,7 @@ class line_trial {
     barrier();
   }
 
-  /// Returns whether lines go quickly from one rank to the other. Of the two placements that were measured,
-  /// posting took 6 times as long as a copy in one, and 24 times in the other.
+  /// Returns whether lines move quickly from one rank to the other.
   [[nodiscard]] bool is_near() const noexcept { return posting_ < 9 * copying_; }
 
  private:

@@ -23,8 +23,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// writer, whatever the root.
 ///
 /// Source    two-sided messages over one-sided accesses with two buffers, as iRCCE has them (Shahmirzadi
-/// 2014,
-///           section 2.4); pushed into the receiver's memory, so that payload and signal go one way.
+///           2014, section 2.4); pushed into the receiver's memory, so that payload and signal travel one
+///           way.
 /// Words     for each link and buffer a slot of the receiver for the number of the piece in it and a hash of
 ///           the sender's calls so far, written by the sender; and for each link a slot of the sender for the
 ///           number of pieces that have been taken, written by the receiver.
@@ -38,7 +38,7 @@ class links {
  public:
   static constexpr std::size_t depth = 2;
   static constexpr std::size_t piece_bytes = std::size_t{8} << 10U;
-  /// The longest piece that travels in slots. Ranks with shared areas have shorter ways.
+  /// The longest piece that travels in slots. On ranks with shared areas it is shorter.
   static constexpr std::size_t short_bytes =
       shared_segment<Segment> && roomy_slot<typename patience<Control>::slot_type> ? 0 : 2 * sizeof(word);
 
@@ -49,7 +49,7 @@ class links {
 
   links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte)
       : links(control, first, waits, first_byte, {}) {}
-  /// Among some ranks of the team, ascending, which count as 0, 1, ... here. Only they use it.
+  /// For some ranks of the team, in ascending order, which count as 0, 1, ... here. No other rank uses it.
   links(Control& control, control_words first, patience<Control>& waits, std::size_t first_byte, group among)
       : control_(&control),
         waits_(&waits),
@@ -64,7 +64,7 @@ class links {
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] rank_t size() const noexcept { return size_; }
 
-  /// Names the memory of the pieces. Comes before the first of them.
+  /// Sets the memory of the pieces. Call it before the first of them.
   void lie_on(Segment& memory) noexcept { memory_ = &memory; }
 
   /// Sends all bytes along a link that begins here.
@@ -114,7 +114,7 @@ class links {
     }
   }
 
-  /// Ends when all ranks have begun it. Dissemination, with words alone.
+  /// Ends when all ranks have begun it: a dissemination barrier on words alone.
   steps meet() {
     for (unsigned k = 0; std::size_t{1} << k < static_cast<std::size_t>(size()); ++k) {
       link const up{k, false};
@@ -164,7 +164,7 @@ class links {
   auto room(link l) {
     std::size_t const i = index(l);
     word const needed = sent_[i] < depth ? 0 : sent_[i] + 1 - depth;
-    // My slot, written by the receiver.
+    // This rank's slot, written by the receiver.
     return waits_->until(control_->slot(self(), taken(i), to(l)), needed, to(l));
   }
   void push(link l, bytes_in piece) {
@@ -188,7 +188,7 @@ class links {
       }
     }
     // release: pairs with the acquire of the receiver's `until`; the piece has arrived, or arrives before it.
-    // Only the receiver looks at the word.
+    // Only the receiver reads the word.
     unconfirmed(control_->slot(receiver, arrived(i, sent_[i]), self()))
         .store(word_of(sent_[i]), std::memory_order_release);
     ++sent_[i];
@@ -202,8 +202,8 @@ class links {
   void pull(link l, bytes_out piece) {
     std::size_t const i = index(l);
     word const number = received_[i]++;
-    // relaxed: `until` has acquired this piece. The next one in its buffer has to wait for this rank, so the
-    // number is that of this piece; the calls are compared if it is.
+    // relaxed: `until` has acquired this piece. The next piece of its buffer waits for this rank, so the
+    // number is that of this piece; then the calls are compared.
     word const seen = control_->slot(self(), arrived(i, number), from(l)).load(std::memory_order_relaxed);
     word const mine = word_of(number);
     if (seen >> tag_bits == mine >> tag_bits && seen != mine) [[unlikely]]
@@ -221,8 +221,8 @@ class links {
       memory_->flush_local(self());
     }
     rank_t const sender = from(l);
-    // release: pairs with the acquire in room of the sender, so that the piece is read before the next one is
-    // written in its place. Only the sender looks at the word.
+    // release: pairs with the acquire in room of the sender, so that the piece is read before the next one
+    // replaces it. Only the sender reads the word.
     unconfirmed(control_->slot(sender, taken(i), self())).store(received_[i], std::memory_order_release);
   }
   static constexpr std::size_t words_of_link = depth + 1;
@@ -232,8 +232,7 @@ class links {
   }
   [[nodiscard]] std::size_t taken(std::size_t i) const noexcept { return first_ + words_of_link * i + depth; }
   static constexpr unsigned tag_bits = 20;
-  /// The word for a piece of this call: how many pieces there are with it, and a part of the history of
-  /// calls.
+  /// The word for a piece of this call: the number of pieces so far, and part of the hash of all calls.
   [[nodiscard]] word word_of(word number) const noexcept {
     return (number + 1) << tag_bits | waits_->call().history() >> (32U - tag_bits);
   }

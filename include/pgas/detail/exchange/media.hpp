@@ -39,7 +39,7 @@ class message_buffers {
 
   explicit message_buffers(patience<Control>& waits) noexcept : waits_(&waits) {}
 
-  /// Names the memory of the buffers and the flags. Comes before the first broadcast.
+  /// Sets the memory of the buffers and the flags. Call it before the first broadcast.
   void lie_on(Segment& memory, Control& words) noexcept {
     memory_ = &memory;
     control_ = &words;
@@ -51,7 +51,7 @@ class message_buffers {
 
   void fill(std::size_t first, bytes_in from) {
     memory_->put({rank(), first}, from);
-    // The bytes are there before the flag that a later set_flag sets.
+    // The bytes are there before any flag that a later set_flag sets.
     if constexpr (!leaves_out_flush) memory_->flush(rank());
   }
   void fetch(rank_t of, std::size_t first, bytes_out into) {
@@ -61,13 +61,13 @@ class message_buffers {
   static void drain(std::size_t /*first*/, bytes_out /*into*/) noexcept {}
   void fetch_out(rank_t of, std::size_t first, bytes_out into) {
     memory_->get({of, first}, into);
-    // The bytes have come before the rank that holds them learns that it may overwrite them.
+    // The bytes have arrived before the rank that holds them learns that it may overwrite them.
     if constexpr (!leaves_out_flush_local) memory_->flush_local(of);
   }
 
   void set_flag(rank_t owner, std::size_t i, word number) {
     // release: pairs with the acquire of the owner's `flag`; carries the bytes of this rank's buffer, or its
-    // loads from the owner's buffer. Only the owner looks at the word.
+    // loads from the owner's buffer. Only the owner reads the word.
     unconfirmed(control_->cell(owner, i))
         .reset_unshared(number << tag_bits | tag(), std::memory_order_release);
   }
@@ -106,7 +106,7 @@ class message_buffers {
     return assertions >= assertion_level::normal ? waits_->call().tag() % (word{1} << tag_bits) : 0;
   }
   /// Throws if the number in a flag belongs to another call than this rank's. Numbers up to `last` belong to
-  /// calls before.
+  /// earlier calls.
   void compare(std::size_t i, word number, rank_t setter) const {
     if constexpr (assertions >= assertion_level::normal) {
       if (number <= tree_.last) return;
@@ -123,13 +123,14 @@ class message_buffers {
   buffer_tree tree_;
 };
 
-/// A pull area of each rank in any segment: all ranks lay out pieces, meet, and fetch what is meant for them.
+/// A pull area of each rank in any segment: all ranks write pieces to it, synchronize, and fetch what is
+/// meant for them.
 ///
-/// Two buffers are used in turn, so that one meeting a round is enough: a rank that lays out into a buffer
-/// again has passed the meeting that the buffer's last readers reached after they had fetched.
+/// Two buffers alternate, so that one synchronization per round is enough. When a rank writes to a buffer
+/// again, a synchronization has passed since its readers fetched from it.
 ///
-/// Source    pulling from the sender's memory (Shahmirzadi 2014, section 2.4), with a meeting of all ranks in
-///           place of flags.
+/// Source    pulling from the sender's memory (Shahmirzadi 2014, section 2.4), with a barrier in place of
+///           flags.
 /// Words     those of the links.
 /// Memory    2 * buffer_bytes a rank.
 template <control Control, segment Segment>
@@ -148,12 +149,12 @@ class pull_area {
   void lay(std::size_t first, bytes_in from) {
     if (!from.empty()) memory_->put({rank(), place(first)}, from);
   }
-  /// Ends when all ranks have laid out, and begins the fetches of this round.
+  /// Ends when all ranks have written their pieces, and begins the fetches of this round.
   steps meet() {
     memory_->flush(rank());
     co_await links_->meet();
   }
-  /// Reads bytes of this round's buffer of a rank; they are there after `settle`.
+  /// Reads bytes of this round's buffer of a rank; they are complete after `settle`.
   void fetch(rank_t of, std::size_t first, bytes_out into) {
     if (!into.empty()) memory_->get({of, place(first)}, into);
   }
@@ -167,7 +168,7 @@ class pull_area {
     links_->compare_blocks(other, theirs, mine);
   }
 
-  /// Replaces a number by the largest of all ranks.
+  /// Replaces a number by the largest one of all ranks.
   steps agree_on_largest(std::size_t& number) {
     for (unsigned k = 0; std::size_t{1} << k < static_cast<std::size_t>(size()); ++k) {
       std::size_t const mine = number;
@@ -230,7 +231,7 @@ class node_media {
     waits_->compare_blocks(other, theirs, mine);
   }
 
-  /// The bytes of each rank that pieces need which do not fit into slots.
+  /// The bytes per rank for pieces that do not fit into slots.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return near_bytes() + (nodes_.count() > 1 ? links_type::bytes(nodes_.count()) : 0);
   }

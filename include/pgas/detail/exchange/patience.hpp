@@ -13,8 +13,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// How the steps of a team's collectives wait for control words: in place, or by suspension.
 ///
-/// Each word counts, so each wait is for a word that is at least some number. Steps of one team run one after
-/// the other, so at most one chain of them is suspended.
+/// Each wait is for a word to reach at least some number. The steps of one team run one after the other, so
+/// at most one chain of them is suspended.
 template <control Control>
 class patience {
  public:
@@ -23,7 +23,7 @@ class patience {
 
   explicit patience(Control& control) noexcept : control_(&control) {}
 
-  /// Lets waits be in place while it lives.
+  /// While it lives, waits are in place.
   class in_place {
    public:
     explicit in_place(patience& of) noexcept : of_(&of), before_(std::exchange(of.is_in_place_, true)) {}
@@ -36,7 +36,7 @@ class patience {
     bool before_;
   };
 
-  /// The collective that begins: messages name it, and ranks compare it and all before it. The name outlives
+  /// Begins a collective: messages name it, and ranks compare it and all earlier ones. The name must outlive
   /// the waits.
   void begin(std::string_view operation, collective_call call) noexcept {
     operation_ = operation;
@@ -49,12 +49,12 @@ class patience {
   [[nodiscard]] collective_call const& call() const noexcept { return call_; }
   [[nodiscard]] std::string_view operation() const noexcept { return operation_; }
 
-  /// Throws since a rank is in another collective, or in one of other sizes; `what` says in which.
+  /// Throws because a rank is in another collective, or in one of other sizes; `what` says in which.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t other, std::string const& what) const {
     refuse_for(
         text_of({"this rank calls ", call_.text(true), " while rank ", other, " of the team calls ", what}));
   }
-  /// Throws if another rank of the team has a block of other size for this rank, or from it, than this rank.
+  /// Throws if another rank expects a block of another size to or from this rank than this rank does.
   void compare_blocks(rank_t other, std::size_t theirs, std::size_t mine) const {
     if constexpr (compares_calls) {
       if (theirs != mine) [[unlikely]]
@@ -62,7 +62,7 @@ class patience {
                             " bytes in the block between this rank and it, and this rank counts ", mine}));
     }
   }
-  /// Throws since ranks differ as this sentence says.
+  /// Throws because ranks differ as this sentence says.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_for(std::string const& sentence) const {
     static constexpr std::string_view advice =
         "; all ranks of a team must call the same collectives in the same order, with the same sizes and "
@@ -77,7 +77,7 @@ class patience {
     word_awaiter(patience& of, Word w, word least, rank_t writer) noexcept
         : of_(&of), word_(w), least_(least), writer_(writer) {}
     bool await_ready() {
-      // acquire: pairs with the writer's release; what it carries, the steps that wait say.
+      // acquire: pairs with the writer's release; the callers say what it carries.
       if (word_.load(std::memory_order_acquire) >= least_) return true;
       if (!of_->is_in_place_) return false;
       of_->wait(word_, least_, writer_);
@@ -118,12 +118,12 @@ class patience {
     if (w.load(std::memory_order_acquire) < least) wait(w, least, writer);
   }
 
-  /// Goes on with the suspended steps if their word has come. Returns whether the whole chain has ended.
+  /// Resumes the suspended steps if their word has arrived. Returns whether the whole chain has ended.
   bool advance_if_ready() {
     if (!suspended_.has_come(suspended_.awaiter)) return false;
     return steps::advance(suspended_.innermost);
   }
-  /// Waits in place for the word of the suspended steps, and goes on with them until they have ended.
+  /// Waits in place for the word of the suspended steps, and resumes them until they have ended.
   void finish() {
     in_place const waits(*this);
     suspended_.wait_in_place(suspended_.awaiter);
@@ -131,7 +131,7 @@ class patience {
   }
 
  private:
-  /// The wait of suspended steps. Its awaiter, of whatever kind of word, lies in their frame.
+  /// The wait of suspended steps. Its awaiter lies in their frame.
   struct waiting {
     void const* awaiter = nullptr;
     bool (*has_come)(void const*) = nullptr;

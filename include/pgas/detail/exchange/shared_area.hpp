@@ -23,29 +23,27 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A shared area of each rank, on which the rank posts pieces that all other ranks of the team can read in
-/// place. `Ranks` may name fewer ranks, those of one node, and the segment then has only their parts in
-/// memory.
+/// A shared area of each rank, into which the rank posts pieces that all other ranks of the team read in
+/// place. `Ranks` may be the ranks of one node; then only their parts of the segment are in memory.
 ///
-/// Every collective of a team has a number, the same on all ranks, and so has every piece that a rank posts
-/// in it. Piece i of collective c lies in buffer (5 c + i) mod `buffers` of its rank. Its number is stored in
-/// slot (5 c + i) mod `slots` when the piece is there. A rank writes another piece into the buffer and the
-/// slot when all ranks say that they have read so far: each has one slot for the number up to which it reads
-/// nothing any more.
+/// The collectives of a team have numbers, the same on all ranks, and so have the pieces of each collective.
+/// Piece i of collective c lies in buffer (5 c + i) mod `buffers` of its rank. When the piece is there, its
+/// number is stored to slot (5 c + i) mod `slots`. Each rank also has a slot for the number up to which it
+/// has read all pieces. A rank reuses a buffer and a slot when all ranks have read the piece in them.
 ///
-/// Most messages have one piece or four. So the pieces of a collective do not take the buffers of the
-/// collective before, and a rank that only gives need not wait for its readers each time.
+/// Most messages have one piece or four. So the pieces of a collective do not use the buffers of the one
+/// before, and a rank that only sends need not wait for its readers each time.
 ///
 /// Source    pulling from the sender's memory, with several buffers in turn: OC-Bcast (Shahmirzadi 2014,
 ///           section 2.4), here without a tree, since readers of coherent memory share the source's lines.
 /// Words     `slots` slots of a rank for pieces, one for what it has read; the rank writes them.
 /// States    of a buffer or slot: free, if each rank has read the piece in it; else posted. A piece that fits
-///           into the slot's own room lies there and needs no buffer, so that a short message is one line.
-///           There are more slots than buffers: where ranks share a core, a rank that only gives posts so
-///           many short pieces before it has to let the readers run.
-/// Offers    a piece may be the name of its rank's own memory, in the slot's room: readers then copy straight
-///           from there, by loads where all ranks map it, else by system calls if the system allows them.
-///           That needs a `reaching_backend`; with another `Backend` there are no offers.
+///           into the slot itself needs no buffer, so that a short message is one line. There are more slots
+///           than buffers. Where ranks share a core, a rank can thus post that many short pieces before the
+///           readers have to run.
+/// Offers    a piece may be the place of its rank's own memory. Readers then copy straight from there: by
+///           loads where all ranks map it, else by system calls if the system allows them. That needs a
+///           `reaching_backend`; with another `Backend` there are no offers.
 /// Memory    buffers * buffer_bytes a rank, and a word of private state for each rank.
 template <control Control, segment Segment, class Backend, class Ranks = whole_team<Control>,
           std::size_t Slots = 32>
@@ -58,13 +56,13 @@ class shared_area {
   static constexpr std::size_t slots = Slots;
   static constexpr std::size_t buffers = 16;
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
-  /// The longest piece that lies in its slot's room, behind the call to which it belongs. The call and the
-  /// first elements thus share the line of the number. The call takes three words and the size of the rank's
-  /// block one, so the elements behind them are aligned to 16 bytes.
+  /// The longest piece that fits into its slot, behind the description of its call. So the description and
+  /// the first elements share the line of the number. The description takes three words and the size of the
+  /// rank's block one, so the elements behind them are aligned to 16 bytes.
   static constexpr std::size_t call_bytes = is_checked ? 4 * sizeof(word) : 0;
   static constexpr std::size_t short_bytes = slot_type::room_bytes - call_bytes;
 
-  /// A collective whose pieces are no longer needs no memory but the slots.
+  /// A collective whose pieces are no longer than this needs no memory but the slots.
   static constexpr std::size_t sure_bytes = short_bytes;
 
   static constexpr control_words words(rank_t /*ranks*/) noexcept { return {.slots = slots + 1, .cells = 0}; }
@@ -83,15 +81,15 @@ class shared_area {
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.rank(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
 
-  /// Names the memory of pieces that do not fit into their slots. Comes before the first such piece.
+  /// Sets the memory of pieces that do not fit into their slots. Call it before the first such piece.
   void lie_on(Segment& memory) noexcept { memory_ = &memory; }
   [[nodiscard]] bool has_memory() const noexcept { return memory_ != nullptr; }
 
   /// Finds out whether system calls reach the memory of all ranks from all ranks. All ranks call it.
-  /// `barrier()` is one of the team; `least(word)` returns the least of all ranks' words.
+  /// `barrier()` synchronizes the team; `least(word)` returns the least of all ranks' words.
   ///
-  /// Each rank lays out the place of a word and its value, and tries those of the others. A word may be read
-  /// by chance, for instance in another process of that number; its value is the rank's own then.
+  /// Each rank publishes the place of a word and its value, and tries to read those of the others. The value
+  /// is unique to the rank, in case the number of a process means another process here.
   template <class Barrier, class Least>
   void find_reach(Barrier&& barrier, Least&& least)
     requires reaching_backend<Backend>
@@ -113,35 +111,34 @@ class shared_area {
     }
     calls_reach_ = least(reaches) != 0;
     if constexpr (std::is_same_v<Ranks, whole_team<Control>>) {
-      // The barrier is one of the team, so ranks of a node cannot try by themselves.
+      // The barrier is one of the team, so the ranks of one node alone cannot try.
       if (calls_reach_ && size() == 2) {
         barrier();
         is_near_ = line_trial(part(rank()), part(1 - rank()), barrier).is_near();
       }
     }
   }
-  /// Returns whether this rank's cache and the other rank's are so near that pieces of one to the other are
-  /// sooner there by way of the shared area than by a call. Ranks may differ in it. False if there are more
-  /// ranks.
+  /// Returns whether the caches of two ranks are so near that pieces arrive sooner by way of the shared area
+  /// than by a system call. Ranks may differ in it. False if there are more than two ranks.
   [[nodiscard]] bool is_near() const noexcept { return is_near_; }
   /// Replaces what `find_reach` has found, for tests.
   void assume_near(bool is_near) noexcept { is_near_ = is_near; }
 
-  /// Begins the team's next collective. Its pieces are of at most `longest` bytes.
+  /// Begins the team's next collective, whose pieces have at most `longest` bytes.
   void begin(std::size_t longest) noexcept {
     ++collective_;
     is_short_ = longest <= short_bytes;
     own_block_ = 0;
     if constexpr (is_checked) calls_[collective_ % slots] = waits_->call();
   }
-  /// Ends it: this rank reads none of its pieces any more.
+  /// Ends it: this rank reads none of its pieces from now on.
   void end() {
-    // release: pairs with the acquire in until_free of the ranks that write pieces; my loads of their pieces
-    // come before.
+    // release: pairs with the acquire in until_free of the ranks that write pieces; this rank's loads of
+    // their pieces come before.
     own_progress().store(number(0) + last, std::memory_order_release);
   }
 
-  /// The most pieces that a rank may post in a collective.
+  /// The most pieces that a rank can post in a collective.
   static constexpr word last = (word{1} << 24U) - 1;
 
   /// Where rank r posts its piece i.
@@ -150,7 +147,7 @@ class shared_area {
   }
   [[nodiscard]] std::byte* own(std::size_t i) const { return piece(rank(), i); }
 
-  /// Returns whether the buffer and the slot of this rank's piece i are free.
+  /// Returns whether the buffer and the slot for this rank's piece i are free.
   [[nodiscard]] bool is_free(std::size_t i) {
     word const needed = number_before(i);
     for (rank_t r = 0; r < size(); ++r) {
@@ -165,7 +162,7 @@ class shared_area {
       if (r != rank() && !has_read(r, needed)) co_await waits_->until(progress(r), needed, in_team(r));
     }
   }
-  /// Tells all ranks that piece i of this rank is there.
+  /// Announces to all ranks that piece i of this rank is there.
   void post(std::size_t i) {
     std::size_t const at = slot_of(i);
     posted_[at] = number(i);
@@ -240,7 +237,7 @@ class shared_area {
       backend_->write_to(in_team(r), {place.at + first, place.by}, from, waits_->operation());
     }
   }
-  /// To be awaited: goes on when rank r has read what came with piece i of this rank.
+  /// To be awaited: resumes when rank r has read what was posted with piece i of this rank.
   [[nodiscard]] auto read_by(rank_t r, std::size_t i) {
     // The awaiter's acquire pairs with the release in done_to and end of rank r, whose copies come before.
     return waits_->until(progress(r), number(i), in_team(r));
@@ -261,7 +258,7 @@ class shared_area {
     slot_type slot_;
     rank_t poster_;
   };
-  /// To be awaited: goes on when rank r has posted piece i.
+  /// To be awaited: resumes when rank r has posted piece i.
   [[nodiscard]] post_awaiter posted(rank_t r, std::size_t i) {
     return {*this, posted_slot(r, slot_of(i)), number(i), r};
   }
@@ -277,7 +274,7 @@ class shared_area {
     waits_->wait_here(at, number(i), in_team(r));
     has_come(at, r);
   }
-  /// Returns whether rank r has posted piece i. Only `wait_posted` lets this rank read it.
+  /// Returns whether rank r has posted piece i. Call `wait_posted` before reading it.
   [[nodiscard]] bool has_posted(rank_t r, std::size_t i) const {
     // relaxed: `wait_posted` acquires what the piece carries.
     return posted_slot(r, slot_of(i)).load(std::memory_order_relaxed) >= number(i);
@@ -290,15 +287,15 @@ class shared_area {
     }
     return true;
   }
-  /// Tells all ranks that this rank does not read pieces up to piece i any more, of any rank.
+  /// Tells all ranks that this rank will not read any rank's pieces up to piece i again.
   void done_to(std::size_t i) {
     // release: as in end.
     own_progress().store(number(i), std::memory_order_release);
   }
 
  private:
-  /// From the first buffer and slot of a collective to those of the next one. Odd, so that collectives of one
-  /// piece take all of them in turn.
+  /// The distance between the first buffers of successive collectives. It is odd, so that collectives of one
+  /// piece use all buffers in turn.
   static constexpr word stride = 5;
   static_assert(std::has_single_bit(slots) && std::has_single_bit(buffers));
 
@@ -329,8 +326,8 @@ class shared_area {
   }
   [[nodiscard]] slot_type own_progress() const { return progress(rank()); }
 
-  /// A piece of rank `poster` has come. Its rank has ended all earlier collectives, so it reads no piece of
-  /// theirs: the release of its post comes after those loads, too.
+  /// A piece of rank `poster` has arrived. Its rank has ended all earlier collectives, and the release of its
+  /// post comes after its loads of their pieces.
   void has_come(slot_type const& slot, rank_t poster) {
     word& seen = read_[static_cast<std::size_t>(poster)];
     seen = std::max(seen, number(0) - 1);
@@ -350,7 +347,8 @@ class shared_area {
     if (other.history() != mine.history()) [[unlikely]]
       refuse_earlier(poster);
   }
-  /// Throws since the calls of two ranks have differed before; looks for the call in the slots of the other.
+  /// Throws because the calls of two ranks have differed before; looks for the call in the slots of the
+  /// other.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_earlier(rank_t poster) const {
     for (word back = std::min<word>(slots, collective_) - 1; back > 0; --back) {
       word const before = collective_ - back;
@@ -387,13 +385,13 @@ class shared_area {
   Segment* memory_ = nullptr;
   word collective_ = 0;
   bool is_short_ = true;
-  word own_block_ = 0;                          ///< its bytes, in the posts of this collective
+  word own_block_ = 0;                          ///< the bytes of this rank's block in this collective
   bool is_near_ = false;                        ///< see is_near
   bool calls_reach_ = false;                    ///< system calls reach private memory of all ranks
   std::array<collective_call, slots> calls_{};  ///< this rank's last ones, by their numbers
   std::array<word, slots> posted_{};            ///< the number of this rank's last piece in each slot
   std::array<word, buffers> laid_{};            ///< likewise in each buffer
-  plain_list<word> read_;                       ///< up to where each rank has read, as far as this rank knows
+  plain_list<word> read_;  ///< the number up to which each rank has read, as far as this rank knows
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -13,17 +13,17 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Messages from so many bytes on may be copied straight from and to the ranks' memory: the waits of their
-/// sender for the last reader cost less than a second copy.
+/// Messages of at least this many bytes may be copied straight between the ranks' memory. The sender then
+/// waits for the last reader, which costs less than a second copy.
 inline constexpr std::size_t offered_bytes = 8192;
 
-/// Up to so many bytes, each rank folds all elements by itself: one round is sooner over than two.
+/// For at most this many bytes, each rank folds all elements itself: one round takes less time than two.
 inline constexpr std::size_t few_bytes = 4096;
 
-inline constexpr rank_t every_rank = -1;  ///< in the place of a root: all ranks want the result
-inline constexpr rank_t no_rank = -1;     ///< in the place of a rank that is left out
+inline constexpr rank_t every_rank = -1;  ///< instead of a root: all ranks want the result
+inline constexpr rank_t no_rank = -1;     ///< instead of a rank that is left out
 
-/// The length of elements of which a slot's room holds some, unless they must be aligned better.
+/// The length of elements of which some fit into a slot, unless they need a larger alignment.
 inline std::size_t bytes_in_room(std::size_t bytes, folding const& fold) noexcept {
   return fold.alignment() > 16 ? unknown_bytes : bytes;
 }
@@ -38,7 +38,7 @@ std::size_t share_of(M const& m, std::size_t block, std::size_t unit) noexcept {
   return std::min(block, share);
 }
 
-/// Whether the medium has found out that lines go quickly from one rank to the other.
+/// Whether the medium has found out that lines move quickly from one rank to the other.
 template <posting_medium M>
 bool is_near(M const& m) noexcept {
   if constexpr (requires { m.is_near(); }) {
@@ -48,11 +48,9 @@ bool is_near(M const& m) noexcept {
   }
 }
 
-/// Writes to this rank's shared area a piece of a message of `total` bytes.
-///
-/// The other rank's cache often holds the buffer's lines, which a plain store takes back one by one. Two
-/// ranks that are not near write messages of middle length past the caches, so that they need not. More ranks
-/// may share a cache, and shorter messages wait for the memory longer than for the lines.
+/// Writes a piece of a message of `total` bytes to this rank's shared area. Two ranks whose caches are not
+/// near write long messages past the caches, since plain stores would have to fetch the lines from the other
+/// cache.
 template <posting_medium M>
 void write_piece(M const& m, std::byte* to, bytes_in piece, std::size_t total) noexcept {
   if (m.size() == 2 && total >= offered_bytes && !is_near(m)) {
@@ -62,7 +60,7 @@ void write_piece(M const& m, std::byte* to, bytes_in piece, std::size_t total) n
   }
 }
 
-/// Writes piece i: the share of each rank but `except`, in rank order, each with a head of so many bytes.
+/// Writes piece i: the share of each rank but `except`, in rank order, each behind a head of this many bytes.
 template <posting_medium M>
 void lay_out_shares(M const& m, std::byte* piece, bytes_in all, block_sizes const& sizes, std::size_t share,
                     std::size_t i, rank_t except, std::size_t head = 0) noexcept {
@@ -77,7 +75,7 @@ void lay_out_shares(M const& m, std::byte* piece, bytes_in all, block_sizes cons
   }
 }
 
-/// Whether some byte belongs to both.
+/// Whether the two ranges share a byte.
 inline bool do_overlap(bytes_in a, bytes_out b) noexcept {
   std::less<> const before;
   return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());

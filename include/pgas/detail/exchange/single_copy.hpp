@@ -10,18 +10,19 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// System calls copy from so many bytes on.
+/// System calls copy messages of at least this many bytes.
 inline constexpr std::size_t called_bytes = 32768;
 
-/// Whether a message of so many bytes begins with an offer of its sender's memory.
+/// Whether a message of this many bytes begins with an offer of the sender's memory.
 template <posting_medium M>
 constexpr bool is_offered(std::size_t bytes) noexcept {
   return reaching_medium<M> && bytes >= offered_bytes;
 }
 
-/// The place of this rank's memory if straight copies are faster than those by way of the shared area. A call
-/// copies at half the speed of loads and stores or less, so it is for two ranks, of which both copy. Near
-/// ranks do not need it in a stream, where one rank writes pieces while the other reads or folds them.
+/// The place of this rank's memory if direct copies are faster than those by way of the shared area. A system
+/// call copies at half the speed of loads and stores or less. So it is used between two ranks, which then
+/// both copy. It is not used in a stream between near ranks, where one rank writes pieces while the other
+/// reads them.
 template <posting_medium M>
 memory_place place_for_copies(M& m, bytes_in memory, bool is_stream = false) noexcept {
   if constexpr (reaching_medium<M>) {
@@ -33,8 +34,7 @@ memory_place place_for_copies(M& m, bytes_in memory, bool is_stream = false) noe
   return {};
 }
 
-/// Posts piece i, or offers the place in its stead. If ranks `offer`, piece 0 says of each rank whether it
-/// does.
+/// Posts piece i, or offers the place instead. If ranks `offer`, piece 0 says of each rank whether it does.
 template <posting_medium M>
 void post_or_offer(M& m, std::size_t i, bool offer, memory_place place) {
   if constexpr (reaching_medium<M>) {
@@ -52,7 +52,7 @@ memory_place offered_by(M& m, rank_t r, bool offer) {
   return {};
 }
 
-/// Copies bytes from what a rank has offered, from byte `first` on.
+/// Copies bytes of the memory that a rank has offered, from byte `first` on.
 template <posting_medium M>
 void fetch_from(M& m, rank_t r, memory_place place, std::size_t first, bytes_out into) {
   if constexpr (reaching_medium<M>) m.fetch(r, place, first, into);
@@ -68,8 +68,8 @@ steps read_by_all(M& m) {
   }
 }
 
-/// Of the bytes between two ranks that reach each other's memory, the receiver copies so many, whole lines,
-/// and the sender the others.
+/// The number of bytes, in whole lines, that the receiver copies if two ranks reach each other's memory. The
+/// sender copies the others.
 constexpr std::size_t share_of_receiver(std::size_t bytes) noexcept { return bytes / 2 / 64 * 64; }
 
 /// Sends bytes to one rank, or to `every_rank`.

@@ -8,8 +8,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The steps of a collective on one rank, as a coroutine. One source thus serves both forms of a collective:
-/// the blocking one, which waits for each word in place, and the one that returns a request.
+/// The steps of a collective on one rank, as a coroutine. It serves both forms of a collective: the blocking
+/// one, which waits for each word in place, and the one that returns a request.
 ///
 /// The steps begin when they are awaited or resumed. A step that awaits other steps runs them at once; it is
 /// suspended only if they must wait for a word. `advance(innermost)` resumes a suspended chain of steps.
@@ -43,12 +43,12 @@ class [[nodiscard]] steps {
   /// Returns whether there are steps, ended or not.
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  /// Runs the steps until they end, which is true, or until they must wait.
+  /// Runs the steps until they end or have to wait. Returns whether they have ended.
   bool begin() {
     handle_.resume();
     return handle_.done();
   }
-  /// Throws what ended the steps, if an exception did.
+  /// Rethrows the exception that ended the steps, if there was one.
   void conclude() {
     auto& error = handle_.promise().error;
     if (!error) return;
@@ -62,7 +62,7 @@ class [[nodiscard]] steps {
   void await_suspend(handle caller) noexcept { handle_.promise().caller = caller; }
   void await_resume() { conclude(); }
 
-  /// Resumes the innermost steps of a chain, whose word has come, and then those that awaited it. Returns
+  /// Resumes the innermost steps of a chain, whose word has arrived, and then those that awaited it. Returns
   /// whether the whole chain has ended.
   static bool advance(handle innermost) {
     for (handle each = innermost; each; each = each.promise().caller) {

@@ -11,9 +11,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// The factor is 2^64 over the divisor, rounded up, so it is too large by less than 1. An estimate is too
 /// large by less than number / 2^64, and it lies at least 1 / divisor below the next integer. So it is the
-/// quotient if number * divisor is below 2^64, and else at most 1 more. No function has a branch: g++ moves
-/// it to where its result is needed. `divisor` takes five instructions and a branch more. Source: Granlund
-/// and Montgomery 1994, theorem 4.2.
+/// quotient if number * divisor is below 2^64, and otherwise at most 1 more. No function has a branch, so g++
+/// can schedule it freely. Source: Granlund and Montgomery 1994, theorem 4.2.
 class reciprocal {
  public:
   constexpr reciprocal() = default;

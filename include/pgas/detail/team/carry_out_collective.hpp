@@ -33,7 +33,7 @@ struct kept_collective : started_collective {
   Begin begin_in;
 };
 
-/// Keeps a started collective of this type until the last of its owners forgets it.
+/// Keeps a started collective of this type until its last owner is destroyed.
 template <class Kept, class Algorithm, class Medium, class Begin>
 std::shared_ptr<started_collective> keep_collective(Algorithm algorithm, Medium& medium, Begin&& begin) {
   return std::make_shared<Kept>(algorithm, medium, std::forward<Begin>(begin));
@@ -74,7 +74,7 @@ Result carry_out_in_memory(std::shared_ptr<State> const& state, collective_name 
   auto& operations = state->operations;
   bool const goes_by_links = kind == collective_medium::links || kind == collective_medium::nodes;
   std::size_t const longest = goes_by_links ? std::max(bytes, facts.linked) : bytes;
-  // It exchanges blocks of sizes that not all ranks know, and those need memory.
+  // It exchanges blocks of sizes that not all ranks know, which needs memory.
   constexpr bool has_long_pieces = requires { Algorithm::folds_any_length; };
   if (!operations.has_memory(kind) && (has_long_pieces || operations.needs_memory(kind, longest)))
     make_collective_memory(*state, kind);
@@ -137,7 +137,7 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
   collective_call const call(operation, bytes == unknown_bytes ? facts.total : bytes, facts.root, facts.folds,
                              facts.counts);
   compare_call(state->control, call);
-  // The end of a started collective is not here, so its ranks may learn all that its words tell.
+  // A started collective does not end here, so its ranks may acquire all that its words carry.
   bool const has_root = facts.root >= 0 && std::is_void_v<Result>;
   [[maybe_unused]] auto const promise =
       order_in_collective(state->control, order_of_collective(operation.text(), has_root), facts.root);

@@ -100,7 +100,7 @@ class collective_preconditions {
       return medium::buffer_bytes / shares;
     }
   }
-  /// More ranks do not happen with elements that are longer than their share of a piece.
+  /// No larger team folds elements that are longer than their share of a piece.
   static constexpr std::size_t most_ranks = 1024;
 };
 
@@ -112,7 +112,7 @@ template <class R>
 concept fillable = side_by_side<R> && std::ranges::borrowed_range<R> &&
                    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// An argument in the place of an algorithm: not counts, ranks or text.
+/// An argument that may be an algorithm: not counts, ranks or text.
 template <class A>
 concept algorithm_argument = std::is_class_v<A> && !requires(A& a) { a.begin(); };
 
@@ -120,14 +120,14 @@ template <class T>
 inline constexpr bool is_array = std::is_array_v<T>;
 template <class T, std::size_t N>
 inline constexpr bool is_array<std::array<T, N>> = true;
-/// A broadcast fills elements, and not a value of a type that holds them along with something else. An array
-/// is filled if it has a name; a temporary one is a value.
+/// A broadcast fills elements, but not a value of a type that holds them along with something else. An array
+/// with a name is filled; a temporary one is a value.
 template <class R>
 concept filled_by_broadcast =
     fillable<R> && (!transportable<std::remove_cvref_t<R>> || is_array<std::remove_cvref_t<R>>);
 
-/// The bytes of elements whose number is part of the type; 0 if it is not, or if elements must be aligned
-/// better than a slot's room.
+/// The bytes of elements whose number is part of the type; 0 if it is not, or if elements need a larger
+/// alignment than a slot has.
 template <class R>
 inline constexpr std::size_t fixed_bytes = 0;
 template <class T, std::size_t N>

@@ -23,10 +23,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// One rank's share of what the collectives of one team need: media on control words of the team, memory that
 /// is made when the first collective needs it, and the queue of those that have been started.
 ///
-/// The collectives of a team run one after the other on each rank, in the order in which they were called, so
-/// that the pieces of one never meet those of another. A collective that throws, for example since its
-/// operation does, leaves pieces behind that no rank expects. It is then the team's last: each later call
-/// throws the same error, and so does a wait in which a started one is carried on.
+/// The collectives of a team run one after the other on each rank, in the order of the calls, so that the
+/// pieces of one never meet those of another. A collective that throws, for example because its operation
+/// does, leaves pieces behind that no rank expects. So it is the team's last one: each later call throws the
+/// same error, and so does a wait that carries on a started one.
 template <class Backend>
 class collectives_state {
  public:
@@ -135,7 +135,7 @@ class collectives_state {
     buffers_.lie_on(*buffer_memory_, *flags_);
   }
   /// Finds out how ranks reach each other's memory, once the media of this kind have theirs. Collective, by
-  /// `slots`, the collectives of start-up.
+  /// `slots`, the collectives on control words.
   template <class Slots>
   void find_reach(collective_medium kind, Slots& slots, std::string_view operation) {
     auto const find = [&](auto& area) {
@@ -153,7 +153,7 @@ class collectives_state {
     }
   }
 
-  /// Carries out a collective, after those that were started before. `begin()` returns its steps.
+  /// Carries out a collective, after those that were started earlier. `begin()` returns its steps.
   template <class Begin>
   void run(std::string_view operation, collective_call call, Begin&& begin) {
     run_at_once(operation, call, [&] {
@@ -163,7 +163,7 @@ class collectives_state {
       all.conclude();
     });
   }
-  /// The same for a collective without steps, which is over when `body()` returns.
+  /// The same for a collective without steps, which has ended when `body()` returns.
   template <class Body>
   void run_at_once(std::string_view operation, collective_call call, Body&& body) {
     while (!queue_.empty()) finish_first();
@@ -190,9 +190,9 @@ class collectives_state {
     run_at_once(operation, call, [&] { is_over = body(eager_exchange{.writes = true, .waits = false}); });
     return is_over;
   }
-  /// Queues one that is begun and not over.
+  /// Queues a collective that has begun and not ended.
   void queue(std::shared_ptr<started_collective> one) { queue_.push(std::move(one)); }
-  /// Queues a collective, and carries it out as far as that goes without waiting.
+  /// Queues a collective, and carries it out as far as possible without waiting.
   void start(std::shared_ptr<started_collective> one) {
     rethrow();
     queue_.push(std::move(one));
@@ -200,9 +200,9 @@ class collectives_state {
     rethrow();
     work();
   }
-  /// Goes on with what has been started, as far as that goes without waiting.
+  /// Carries on started collectives as far as possible without waiting.
   void advance() {
-    // A wait in these steps may call the work of this rank, which is this function.
+    // A wait in these steps may call this function again, as the work of this rank.
     if (is_at_work_) return;
     at_work const now(*this);
     bool goes_on = true;
@@ -287,7 +287,7 @@ class collectives_state {
         "load; let the library choose, or name an algorithm on links");
   }
 
-  /// This rank is at work on its collectives while one lives.
+  /// While an object lives, this rank is working on its collectives.
   class at_work {
    public:
     explicit at_work(collectives_state& of) noexcept : of_(&of) { of.is_at_work_ = true; }
@@ -308,8 +308,8 @@ class collectives_state {
     one.run = one.begin(one);
     return one.run.begin();
   }
-  /// Reads the messages of others, if they are there or this rank `waits`. Returns whether the collective is
-  /// over.
+  /// Reads the messages of others, if they are there or this rank `waits`. Returns whether the collective has
+  /// ended.
   bool read_messages(started_collective& one, bool waits) {
     try {
       return one.read(one, eager_exchange{.writes = false, .waits = waits});
@@ -318,9 +318,9 @@ class collectives_state {
       return true;
     }
   }
-  /// Lets this rank go on with what is started while it waits for anything else. A rank whose only collective
-  /// has yet to read messages holds up nobody: the others may be many buffers ahead, and what comes then
-  /// needs further calls of this rank.
+  /// Lets this rank carry on started collectives while it waits for anything else. If its only collective has
+  /// yet to read messages, it holds up no rank: the others may be many buffers ahead, and further collectives
+  /// need further calls of this rank.
   void work() {
     if constexpr (working_backend<Backend>) {
       bool const waits_for_messages = queue_.has_one() && queue_.front().read;
@@ -332,7 +332,7 @@ class collectives_state {
       }
     }
   }
-  /// Ends that, so that waits are quick again.
+  /// Ends that, so that waits are fast again.
   void rest() noexcept {
     if constexpr (working_backend<Backend>) working_.reset();
   }

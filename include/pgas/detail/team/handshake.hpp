@@ -16,13 +16,13 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A handshake lets the ranks of a team make something together. One rank reserves memory, every rank learns
-/// the handle and attaches to the memory, and every rank learns whether all could.
+/// the handle and attaches to the memory, and every rank learns whether all succeeded.
 ///
 /// All ranks call the same steps in the same order: `attach` for each piece of memory, then `conclude`. A
-/// rank that cannot go on keeps its reason and takes part in the remaining steps, so that no rank waits for
-/// it. conclude() then throws the reason on every rank. Each rank gives up the memory that it has attached,
-/// and the team can be used again.
-/// Costs a broadcast for each piece of memory; at the end a reduction of one word.
+/// rank that cannot continue keeps its reason and takes part in the remaining steps, so that no rank waits
+/// for it. conclude() then throws the reason on every rank. Each rank releases the memory that it has
+/// attached, and the team can be used again. Costs a broadcast for each piece of memory; at the end a
+/// reduction of one word.
 template <class Backend>
 class handshake {
  public:
@@ -113,7 +113,7 @@ class handshake {
     handle_type handle;
   };
 
-  /// Keeps the reason that the current exception gives, or throws it again if it is of another kind.
+  /// Keeps the reason that the current exception gives, or rethrows it if it is of another kind.
   [[gnu::noinline]] void keep_reason() {
     try {
       throw;
@@ -124,7 +124,7 @@ class handshake {
     }
   }
   [[nodiscard]] rank_t this_rank() const { return team_->backend.world_rank(team_->backend.rank()); }
-  /// Begins the reason that one rank has met. Every other rank's message keeps it.
+  /// Begins the reason that one rank has found. The messages of all other ranks contain it, too.
   [[nodiscard]] std::string on_this_rank() const { return text_of({"on rank ", this_rank(), ": "}); }
 
   template <class Reserve>

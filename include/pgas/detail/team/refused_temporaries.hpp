@@ -20,9 +20,9 @@ inline constexpr bool has_elements_inside<std::array<T, N>> = true;
 template <class T>
 inline constexpr bool has_elements_inside<std::initializer_list<T>> = true;
 
-/// A temporary object whose elements go with it at the end of the statement, such as `std::vector{1, 2}`. A
-/// span is none. An object that is copied byte by byte, of a type that the library does not know, is taken
-/// for a kind of span.
+/// A temporary object that owns its elements, such as `std::vector{1, 2}`, so that they are gone at the end
+/// of the statement. A span does not own them. An object that is copied byte by byte, of a type that the
+/// library does not know, is assumed to be a kind of span.
 template <class R>
 concept owning_temporary =
     !std::is_lvalue_reference_v<R> && std::ranges::contiguous_range<R> && !std::ranges::borrowed_range<R> &&
@@ -96,7 +96,7 @@ struct refuses_temporaries_of_epochs {
   }
 };
 
-/// The same for transfers of an array's cells. A request of a list or of a mask has taken its source at
+/// The same for transfers of an array's cells. A request of a list or of a mask has read its source at
 /// return.
 template <class T, class Box>
 struct refuses_temporaries_of_arrays {

@@ -58,7 +58,7 @@ common_ranks ranks_in_common(A const& a, B const& b) {
   return has_second ? common_ranks::all_of_second : common_ranks::others;
 }
 
-/// A team in the place of a window.
+/// A team instead of a window.
 template <class Team>
 struct ranks_of_team {
   explicit ranks_of_team(Team const& of) : team(of.state()) {}
@@ -66,7 +66,7 @@ struct ranks_of_team {
   std::remove_cvref_t<decltype(std::declval<Team const&>().state())> team;
 };
 
-/// Refuses two windows or arrays with different ranks: the call would wait for ranks that never make it.
+/// Refuses two windows or arrays with different ranks: the call would wait for ranks that do not make it.
 template <class A, class B>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_other_ranks(A const& a, B const& b,
                                                               std::string_view operation) {

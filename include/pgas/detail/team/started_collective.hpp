@@ -11,8 +11,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A collective that has been asked for and may not have ended yet. Its functions take it by its base, since
-/// they know what lies behind it.
+/// A collective that has been called and may not have ended yet. Its functions take its base, since they know
+/// the derived type.
 struct started_collective {
   std::string_view operation;
   collective_call call;
@@ -25,14 +25,14 @@ struct started_collective {
   std::shared_ptr<started_collective> next;  ///< in the queue of its team
 };
 
-/// The started collectives of a team that have not ended, in the order of their calls. Each keeps the next
+/// The started collectives of a team that have not ended, in the order of their calls. Each owns the next
 /// one. A std::deque would cost every program the compilation of sixty functions.
 class collective_queue {
  public:
   collective_queue() = default;
   collective_queue(collective_queue const&) = delete;
   collective_queue& operator=(collective_queue const&) = delete;
-  /// Forgets one after the other: as a chain, each would be destroyed within the one before it.
+  /// Removes one after the other: as a chain, each would be destroyed by the one before it.
   ~collective_queue() {
     while (!empty()) pop();
   }

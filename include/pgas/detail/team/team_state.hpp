@@ -17,7 +17,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Work of a rank that `team.progress()` carries on, such as its tasks.
 class advanced_by_progress {
  public:
-  /// Goes on as far as that takes no wait, and returns the number of steps. Does nothing within a step.
+  /// Continues as far as possible without waiting, and returns the number of steps. Does nothing within a
+  /// step.
   virtual std::size_t go_on() = 0;
 
  protected:
@@ -25,7 +26,7 @@ class advanced_by_progress {
 };
 
 /// The state that all teams of one rank share: an error that a destructor met and could not throw. The rank's
-/// next call throws it, or else the rank's exit.
+/// next call throws it, or the rank's exit does.
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
@@ -38,21 +39,21 @@ class deferred_error {
       rethrow_now();
   }
 
-  /// The epochs of a window of this rank. A lock that opens there finds a kept error by its look at them.
+  /// The epochs of a window of this rank. A lock that opens there finds a kept error when it checks them.
   void add(open_accesses& window) {
     windows_.push_back(&window);
     window.hinder(error_ != nullptr);
   }
   void remove(open_accesses& window) noexcept { windows_.remove(&window); }
 
-  /// The work that `team.progress()` carries on. Each leaves the list before it goes.
+  /// The work that `team.progress()` carries on. Each leaves the list before it is destroyed.
   plain_list<advanced_by_progress*> by_progress;
 
   /// A thread of the rank is in a call that opens, synchronizes or closes an epoch: see only_call.
   std::atomic<bool> is_in_call = false;
 
  private:
-  // Apart, so that a call of the library compares one word, and does nothing else.
+  // Not inlined, so that a call of the library compares one word and does nothing else.
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_now() {
     auto const error = std::exchange(error_, nullptr);
     hinder_windows();
@@ -93,7 +94,7 @@ struct team_state {
 
   Backend backend;
   control_type control;
-  slot_collectives<Backend, default_fence> collectives;  ///< of start-up, on slots alone
+  slot_collectives<Backend, default_fence> collectives;  ///< on control words alone
   operations_type operations;
   std::shared_ptr<deferred_error> deferred;
   int windows = 0;       ///< the number of the next window, the same on every rank

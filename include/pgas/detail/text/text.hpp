@@ -45,8 +45,8 @@ class text_piece {
   kind is_ = kind::text;
 };
 
-/// A number of elements, an index or a distance as its caller gave it. One beyond all memory was negative
-/// before its conversion to std::size_t: -1 reads "-1".
+/// A number of elements, an index or a distance as the caller gave it. One that exceeds all memory was
+/// negative before its conversion to std::size_t: -1 reads "-1".
 inline text_piece as_given(std::size_t number) noexcept { return static_cast<long long>(number); }
 /// Returns whether a number was negative before its conversion to std::size_t.
 constexpr bool is_negative(std::size_t number) noexcept { return static_cast<long long>(number) < 0; }
@@ -57,7 +57,7 @@ constexpr bool is_negative(std::size_t number) noexcept { return static_cast<lon
 }
 
 /// Joins texts and numbers: text_of({"rank ", rank, " left"}). A chain of `+` would compile to a temporary
-/// string, and the code that destroys it, for each of its links.
+/// string, and the code that destroys it, per operand.
 [[gnu::noinline]] inline std::string text_of(std::initializer_list<text_piece> pieces) {
   std::string all;
   append_text(all, pieces);
@@ -70,8 +70,8 @@ void copy_text(std::array<char, Size>& to, std::string_view from) noexcept {
   std::memcpy(to.data(), from.data(), std::min(from.size(), Size - 1));
 }
 
-/// Text that a user gave, with each control character as an escape: "\\n", "\\x1b". A terminal that shows the
-/// text does what the characters say otherwise. Bytes of other characters in UTF-8 stay as they are.
+/// Text that a user gave, with each control character as an escape: "\\n", "\\x1b". Otherwise a terminal that
+/// shows the text would act on them. Other characters in UTF-8 stay as they are.
 inline std::string escaped(std::string_view text) {
   std::string shown;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -9,9 +9,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// The parameter of a function that says, by a static_assert, how its other forms are called. It takes what
-/// they do not take: a conversion by a constructor is worse than any other. `Braces`: a list in braces, too.
-/// Such a function must not meet templates whose arguments may all be in braces, since that is ambiguous.
+/// The parameter of a function that says, by a static_assert, how its other forms are called. It accepts what
+/// they do not, since a conversion by a constructor is a worse match than any other. `Braces`: also a list in
+/// braces. Such a function must not be overloaded with templates whose arguments may all be in braces, since
+/// that is ambiguous.
 template <bool Braces>
 struct any_argument {
   constexpr any_argument() = default;

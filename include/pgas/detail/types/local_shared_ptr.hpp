@@ -14,9 +14,9 @@ struct use_count {
   use_count(use_count const&) = delete;
   use_count& operator=(use_count const&) = delete;
   virtual ~use_count() = default;
-  /// The last keeper has gone.
+  /// Called when the last owner is gone.
   virtual void let_go() noexcept { delete this; }
-  /// One keeper has gone. Out of line, for a keeper that is rare.
+  /// Ends one use. Not inlined, for rare uses.
   [[gnu::noinline]] void drop() noexcept {
     if (--keepers == 0) let_go();
   }
@@ -24,7 +24,7 @@ struct use_count {
   std::size_t keepers = 1;
 };
 
-/// An object of such a type holds the number itself, so its address suffices to use it.
+/// An object of such a type holds the count itself, so its address suffices to count a use.
 template <class T>
 concept counts_its_uses = std::derived_from<T, use_count>;
 
@@ -104,8 +104,8 @@ class local_use {
   T* object_;
 };
 
-/// One use of an object that has a note of it, and does not go while it has the note. So this use counts
-/// nothing until `keep`, which comes before the note goes.
+/// A use of an object that has a list of its uses and outlives those on it. So this use is counted only after
+/// `keep`, which is called before it leaves the list.
 template <class T>
 class noted_use {
  public:
@@ -116,7 +116,7 @@ class noted_use {
     if (other.keeps_) keep();
   }
   noted_use& operator=(noted_use const&) = delete;
-  // Both are inlined, so that the address of an epoch stays unknown to others, and its members in registers.
+  // Both are inlined, so that the address of an epoch does not escape, and its members stay in registers.
   [[gnu::always_inline]] ~noted_use() {
     if (keeps_) [[unlikely]]
       object_->drop();

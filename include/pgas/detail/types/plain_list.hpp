@@ -52,8 +52,8 @@ class list_memory {
   std::size_t size_ = 0;
 };
 
-/// A std::vector of elements that are copied by their bytes, for lists within the library. A std::vector is
-/// 150 classes and functions to the compiler for each type of elements, which is 1 % of a short program.
+/// A std::vector of elements that are copied by their bytes, for lists within the library. A std::vector
+/// costs the compiler 150 classes and functions for each type of elements.
 template <class T>
 class plain_list {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -89,9 +89,9 @@ class plain_list {
     begin()[size()] = copy;
     memory_.set_size(size() + 1);
   }
-  /// Drops the elements from number `count` on. Requires as many.
+  /// Removes the elements from number `count` on. Requires that there are at least as many.
   void resize(std::size_t count) noexcept { memory_.set_size(count); }
-  /// Takes out an element that is in the list, and moves those behind it up. It looks from the back.
+  /// Removes an element that is in the list, searching from the back, and moves up those behind it.
   void remove(T const& element) noexcept {
     T* at = end() - 1;
     while (*at != element) --at;

@@ -25,15 +25,15 @@ auto zipped(std::size_t length, T*... first) {
                                   [first...](std::size_t k) { return std::tuple<T&...>(first[k]...); });
 }
 
-/// The element so many bytes farther.
+/// The element that many bytes farther.
 template <class T>
 [[gnu::always_inline]] inline T* behind(T* p, std::ptrdiff_t bytes) noexcept {
   using byte = std::conditional_t<std::is_const_v<T>, char const, char>;
   return reinterpret_cast<T*>(reinterpret_cast<byte*>(p) + bytes);
 }
 
-/// A row of a box in memory that was found by its number. It keeps the way to it, since zip() finds rows of
-/// several boxes at once where their ways are one.
+/// A row of a box in memory that was found by its number. It keeps how it was found, since zip() finds rows
+/// of several boxes at once where that is the same.
 template <std::size_t N, class T>
 class found_row : public ranges::view_interface<found_row<N, T>, ranges::finite> {
  public:

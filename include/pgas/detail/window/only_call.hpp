@@ -10,9 +10,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Lives while a thread opens, synchronizes or closes an epoch. Throws errc::wrong_order if another thread of
 /// the rank is in such a call, on whatever window.
 ///
-/// Level normal reads the mark and then sets it: two threads that begin within some nanoseconds pass both,
-/// and an epoch costs no read-modify-write. Level heavy exchanges it, and finds every overlap. There each
-/// access of an epoch looks at the mark, too.
+/// Level normal reads the mark and then sets it, so an epoch costs no read-modify-write, and two threads that
+/// begin within some nanoseconds both pass. Level heavy exchanges it, and finds every overlap. There each
+/// access of an epoch checks the mark, too.
 template <class State>
 class only_call {
  public:

@@ -140,7 +140,7 @@ struct window_state : use_count, lock_holder {
     PGAS_EXPECTS(light, static_cast<std::uint32_t>(target) < static_cast<std::uint32_t>(ranks()),
                  refuse_rank(target, operation.operation(), operation.by()));
   }
-  // Out of line, so that a check stays short, and a loop keeps the operands of the check in registers.
+  // Not inlined, so that a check stays short, and a loop keeps the operands of the check in registers.
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_rank(rank_t target, char const* operation,
                                                           caller by) const {
     throw_bad_rank(job_rank(), {operation, by}, target, ranks());
@@ -166,7 +166,7 @@ struct window_state : use_count, lock_holder {
     refuse_elements(operation, by, target, block.first, block.reach());
   }
 
-  /// The window has gone. Locks that are open do not count their uses: the last of them lets go again.
+  /// The window has been destroyed. Open locks are not counted as uses: the last of them calls this again.
   void let_go() noexcept override {
     if (!access_open.waits_for_locks()) delete this;
   }
@@ -214,10 +214,10 @@ struct window_state : use_count, lock_holder {
   deferred_error* deferred;                           ///< that of the team, one load nearer
 
  private:
-  /// This rank's waits tell the locks that it holds.
+  /// This rank's waits report the locks that it holds.
   static constexpr bool tells_locks = requires(control_type& c, lock_holder& self) { c.locks().add(self); };
 
-  // What a protocol may say of a lock that is open.
+  // What a protocol may tell about a lock that is open.
   template <class Lock>
   static constexpr bool waits_announced = requires { requires Lock::waits_announced; };
   template <class Lock>
@@ -245,8 +245,8 @@ struct window_state : use_count, lock_holder {
     }
   }
 
-  /// Adds what a lock_all holds that is open, or opens and waits for part `awaited`. Protocols take the parts
-  /// in the order of ranks then, unless they say which ones they have.
+  /// Adds what an open lock_all holds that waits for part `awaited`. Protocols then take the parts in the
+  /// order of ranks, unless they say which ones they have.
   void add_held_by_lock_all(rank_t awaited, plain_list<lock_key>& to) const {
     using lock_type = typename Protocols::lock::template on<control_type>;
     if (holds_whole_window(lock)) return to.push_back(key_of_lock(number, whole_window));

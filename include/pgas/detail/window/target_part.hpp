@@ -23,7 +23,7 @@ class target_part {
   target_part(State& state, rank_t target) : state_(&state), rank_(target) {
     if constexpr (has_address) base_ = state.part_if_near(target);
   }
-  /// The same part, once it is known where it is.
+  /// The same part, once its nearness is known.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit target_part(target_part<State, Hints, Asked> const& asked) noexcept
@@ -146,7 +146,7 @@ class target_part {
   }
 
  private:
-  /// Apart from `get`, since the value is in memory here, and a near one is in a register.
+  /// Separate from `get`, since the value is in memory here, and a near one is in a register.
   [[nodiscard, gnu::noinline]] value_type get_far(std::size_t i) const {
     value_type value;
     get_bytes(location_of(i), std::as_writable_bytes(std::span(&value, 1)));
@@ -154,7 +154,7 @@ class target_part {
     return value;
   }
 
-  /// Returns whether elements are copied without the segment, which would compute the part's address anew.
+  /// Returns whether elements are copied without the segment, which would compute the part's address again.
   template <class T>
   [[nodiscard]] bool is_few(std::span<T> values) const noexcept {
     return is_near() && values.size_bytes() < long_copy;

@@ -58,7 +58,7 @@ enum class boundary_of {
   both,    ///< all of them
 };
 
-/// The message of the signal behind a boundary, and its receivers.
+/// What the signal behind a boundary tells its receivers.
 enum class signal_tells {
   anything,      ///< a rank may learn of all memory: all puts have arrived before
   of_own_parts,  ///< by a change of its own control words, each target learns of its own part and of no other
@@ -66,7 +66,7 @@ enum class signal_tells {
 
 namespace detail {
 
-/// The copies of such a policy always agree: it says that it cleans, drops and drains nothing.
+/// Under such a policy copies always agree: it cleans, drops and drains nothing.
 template <class Coherence>
 concept empty_policy = requires { requires Coherence::is_empty; };
 
@@ -78,10 +78,10 @@ concept empty_policy = requires { requires Coherence::is_empty; };
 /// coherence/README.md lists the memory that each epoch cleans and drops; hints erase cells of it at compile
 /// time.
 ///
-/// If a signal tells its targets of their own parts only, and the segment is ordered, publish(targets)
-/// waits for no arrival. Only the end of an access and a signal are such. An unlock is not: the next holder
-/// may be any rank, and learns of the target's part from a word that may lie elsewhere, or from another rank.
-/// A fence is not, since each rank learns of the parts of all.
+/// If a signal tells its targets about their own parts only, and the segment is ordered, publish(targets)
+/// waits for no arrival. That is true only of the end of an access and of a signal. It is not true of an
+/// unlock: the next holder may be any rank, and learns of the target's part from a word that may lie
+/// elsewhere, or from another rank. Nor is it true of a fence, since each rank learns of the parts of all.
 template <segment Segment, class Coherence, boundary_of Side, hints Hints = hints{},
           signal_tells Signal = signal_tells::anything>
   requires coherence_policy_for<Coherence, Segment>
@@ -90,7 +90,7 @@ class window_boundary {
   /// The boundary of an epoch on the segment.
   explicit window_boundary(Segment& s) noexcept : segment_(&s) {}
 
-  /// The boundary does the same whichever side of the window it is of.
+  /// The boundary does the same on whichever side of the window.
   static constexpr bool is_of_any_side = detail::empty_policy<Coherence> && !cache_controlled<Segment>;
 
   void publish(group targets) {

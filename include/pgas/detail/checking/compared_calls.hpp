@@ -39,7 +39,7 @@ struct placed_call {
     std::copy_n(of.data(), std::min(of.size(), label.size() - 1), label.data());
   }
 
-  /// The operation, and what tells it from a call of the same name.
+  /// The operation, and how it differs from a call of the same name.
   [[nodiscard]] std::string text() const {
     collective_call const call(name, shape, facts);
     if (label[0] != '\0') return call.text(false) + " on " + label.data();
@@ -58,8 +58,8 @@ struct placed_call {
 /// The latest calls of collectives on one team, in zeroed memory that its ranks share.
 ///
 /// Each rank counts its calls, and calls with the same number must agree. The first rank that arrives at a
-/// number enters its call; each other one compares its own. A rank may be ahead of others by any number of
-/// calls, and then overwrites old entries: a late rank that finds a newer one compares nothing. The caller
+/// number enters its call; each other rank compares its own. A rank may be ahead of others by any number of
+/// calls, and then overwrites old entries; a late rank that finds a newer entry compares nothing. The caller
 /// holds lock(), or is alone. Source: the call records of MUST (Hilbrich et al. 2012); ours need no messages.
 class compared_calls {
  public:

@@ -19,11 +19,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The latest error of each rank, with the calls that led to it.
 ///
-/// A rank notes its own. The launcher reads the log when all ranks have ended, and adds lines to the job's
-/// error: that of the call which was refused, or those of all waits in a deadlock.
+/// Each rank records its own. The launcher reads the log when all ranks have ended, and adds lines to the
+/// job's error: that of the call which was refused, or those of all waits in a deadlock.
 class error_log {
  public:
-  /// The error of one rank. All bytes zero: it has made none.
+  /// The error of one rank. All bytes zero: there is none.
   struct entry {
     std::uint64_t hash;  ///< of its description
     call_chain calls;
@@ -32,12 +32,12 @@ class error_log {
   /// A log in this memory, which has an entry for each rank of the job.
   explicit error_log(std::span<entry> all) noexcept : all_(all) {}
 
-  /// A rank of the job has made an error.
+  /// Records an error that a rank of the job has made.
   void note(error const& made) const noexcept {
     if (has(made.rank())) of(made.rank()) = {hash(made.description()), call_chains::found_here()};
   }
 
-  /// Runs `launch()`. An error that it throws, and that a rank has noted, gets lines at its end.
+  /// Runs `launch()`. If it throws an error that a rank has recorded, lines are appended to it.
   template <class Launch>
   auto with_lines(Launch&& launch) const {
     try {
@@ -65,8 +65,8 @@ class error_log {
     return program_line_of_calls(of(failure.rank()).calls);
   }
 
-  /// Names each line once, with the first rank that is there. A rank that is in no line of the program, for
-  /// example since its function has returned, is left out.
+  /// Names each line once, with the first rank that is there. A rank at no known line of the program is left
+  /// out, for example if its function has returned.
   [[nodiscard]] std::string lines_of_waits() const {
     struct place {
       std::string line;
@@ -99,7 +99,7 @@ class error_log {
   std::span<entry> all_;
 };
 
-/// Notes the errors of the ranks that are this thread, while it lives.
+/// While it lives, records the errors of the ranks that run on this thread.
 class error_recorder final : public error_listener {
  public:
   explicit error_recorder(error_log log) noexcept

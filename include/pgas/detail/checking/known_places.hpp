@@ -23,8 +23,7 @@ struct call_path {
   }
 };
 
-/// Finds the numbers of places, so that a report names the program's line. `Store` has
-/// `number_of(call_path)`.
+/// Numbers places of the program, so that a report can name its lines. `Store` has `number_of(call_path)`.
 template <class Store>
 class known_places {
  public:

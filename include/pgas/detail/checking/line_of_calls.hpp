@@ -38,7 +38,7 @@ struct code_addresses {
   friend auto operator<=>(code_addresses const&, code_addresses const&) = default;
 };
 
-/// The source lines of chains of calls, each asked for once in a process. addr2line finds them, if that is
+/// The source lines of chains of calls, each looked up once in a process. addr2line finds them, if it is
 /// installed. It reads a file's debug information anew at each start, which can take a second. A search of
 /// schedules reports one race a hundred times.
 class line_lookup {
@@ -46,11 +46,11 @@ class line_lookup {
   using lines = std::vector<std::string>;
 
   [[nodiscard]] static line_lookup& of_process() {
-    static line_lookup& one = *new line_lookup;  // never destroyed: destructors of static objects ask, too
+    static line_lookup& one = *new line_lookup;  // never destroyed: destructors of static objects use it, too
     return one;
   }
 
-  /// Asks for several chains at once: one start of addr2line for all chains in a file.
+  /// Looks up several chains at once: one start of addr2line for all chains in a file.
   void ask_for(std::span<code_addresses const> chains) {
     std::lock_guard const hold(lock_);
     std::vector<code_addresses> left;
@@ -115,7 +115,7 @@ using call_chain = std::array<void const*, 48>;
 /// Finds the calls that lead to a place of the program, so that a report names its line.
 ///
 /// The unwinder of exceptions takes microseconds for that. So each chain is kept, with the words of the stack
-/// where the return addresses were found. If all these words are the same again, so are the calls.
+/// that hold the return addresses. If all these words are unchanged, so are the calls.
 class call_chains {
  public:
   /// A chain, and a number that its user may give it; 0 at first.
@@ -124,7 +124,8 @@ class call_chains {
     std::uint32_t number = 0;
   };
 
-  /// The calls that lead to the function of this frame, which still runs. The result is good until the next.
+  /// The calls that lead to the function of this frame, which still runs. The result is valid until the next
+  /// call.
   known& of(void* frame) noexcept {
     void const* const innermost = static_cast<void const* const*>(frame)[1];
     auto const key = reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(innermost);
@@ -136,7 +137,7 @@ class call_chains {
     walk(fresh, frame, innermost);
     return fresh;
   }
-  /// The calls that lead to the caller, by the unwinder alone.
+  /// The calls that lead to the caller, found by the unwinder.
   [[gnu::noinline]] static call_chain found_here() noexcept {
     entry e;
     walk(e, __builtin_frame_address(0), __builtin_return_address(0));
@@ -148,12 +149,12 @@ class call_chains {
   static constexpr std::size_t ways = 4;
 
   struct entry : known {
-    void* frame = nullptr;  ///< null: the entry is none
+    void* frame = nullptr;  ///< null: the entry is unused
     std::size_t count = 0;
     std::array<void const* const*, std::tuple_size_v<call_chain>> slots{};  ///< where the addresses are
   };
 
-  /// Compares from the innermost frame on. A stack that differs does so before its end.
+  /// Compares from the innermost frame on, since two stacks differ there first.
   [[gnu::no_sanitize_address, gnu::no_sanitize_thread]] static bool is_same(entry const& e, void* frame,
                                                                             void const* innermost) noexcept {
     if (e.frame != frame || e.calls[0] != innermost) return false;
@@ -176,7 +177,7 @@ class call_chains {
     into.calls[0] = innermost;  // all that is known
     into.frame = nullptr;
   }
-  /// Takes one frame, from that of the innermost call on.
+  /// Reads one frame, from that of the innermost call on.
   [[gnu::no_sanitize_address, gnu::no_sanitize_thread]] static ::_Unwind_Reason_Code step(
       ::_Unwind_Context* context, void* of) noexcept {
     auto const& w = *static_cast<walker*>(of);
@@ -184,8 +185,8 @@ class call_chains {
     auto const* const address = reinterpret_cast<void const*>(::_Unwind_GetIP(context));
     if (address == nullptr) return _URC_END_OF_STACK;
     if (e.count == 0 && address != w.innermost) return _URC_NO_REASON;
-    // A caller's frame begins above its return address, where calls push it. Elsewhere nothing is known
-    // again.
+    // A caller's frame begins above its return address on processors whose calls push it. On others the
+    // address is unknown.
     auto const* const slot = reinterpret_cast<void const* const*>(::_Unwind_GetCFA(context)) - 1;
     e.calls[e.count] = address;
     e.slots[e.count] = slot;
@@ -202,7 +203,7 @@ class call_chains {
   std::size_t next_ = 0;  ///< counts the entries that are new
 };
 
-/// The addresses in a chain of calls, given by their return addresses, innermost first.
+/// The addresses of a chain of calls, computed from their return addresses, innermost first.
 inline code_addresses addresses_of_calls(std::span<void const* const> calls) {
   code_addresses found;
   for (void const* const where : calls) {
@@ -232,7 +233,7 @@ inline std::string program_line_of_calls(std::span<void const* const> calls) {
   }
   return lines.empty() ? chain.plain() : std::string();
 }
-/// The same, or the innermost line of the library.
+/// The same, or the innermost line of the library if there is no other.
 inline std::string line_of_calls(std::span<void const* const> calls) {
   std::string line = program_line_of_calls(calls);
   if (!line.empty()) return line;

@@ -17,11 +17,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Finds out whether memory of this process is still mapped, so that a checker does not die of a buffer that
-/// the program has given back.
+/// Finds out whether memory of this process is still mapped, so that a checker does not crash on a buffer
+/// that the program has unmapped.
 ///
-/// An object remembers the pages that it has found, so it lives no longer than one look at many buffers. A
-/// look costs a system call for each 64 pages.
+/// An object remembers the pages that it has found, so it lives only while many buffers are checked at once.
+/// A check costs a system call for each 64 pages.
 class mapped_pages {
  public:
   /// Returns whether each page of these bytes is mapped.
@@ -31,7 +31,7 @@ class mapped_pages {
     std::uintptr_t const end = first + what.size();
     if (first >= known_first_ && end <= known_end_) return true;
     std::uintptr_t at = first / page * page;
-    // Later buffers lie near this one, so the first look is at more than it needs.
+    // Later buffers are near this one, so the first check covers more than it needs.
     if (end <= at + most * page && are_mapped(at, most)) {
       known_first_ = at;
       known_end_ = at + most * page;
@@ -53,7 +53,7 @@ class mapped_pages {
   static bool are_mapped(std::uintptr_t first, std::size_t pages) noexcept {
     std::array<unsigned char, most> resident{};
     auto* const at = reinterpret_cast<void*>(first);  // NOLINT(performance-no-int-to-ptr): a page's address
-    // A system with larger pages, or without this call, gives another error: then nothing is known.
+    // A system with larger pages, or without this call, returns another error: then nothing is known.
     return ::mincore(at, pages * page, resident.data()) == 0 || errno != ENOMEM;
   }
 
@@ -63,10 +63,10 @@ class mapped_pages {
 
 /// The private buffers of one rank that belong to unfinished puts and gets.
 ///
-/// The source of a put may be read, and not written, until its completion. The oracle compares a hash then.
+/// The source of a put may be read, and not written, until its completion. The checker compares a hash then.
 /// The destination of a get may be neither read nor written. Until completion it holds poison, and its data
-/// arrive with the completion. An early load finds the poison, which is also a quiet NaN; a store breaks it.
-/// Source: ours. RMASanitizer (Schwitanski and others 2024) runs each operation as a fiber of the thread
+/// arrive with the completion. An early load reads the poison, which is also a quiet NaN; a store destroys
+/// it. Source: ours. RMASanitizer (Schwitanski and others 2024) runs each operation as a fiber of the thread
 /// sanitizer, and thus sees each load and store of the program.
 class open_buffers {
  public:
@@ -89,7 +89,7 @@ class open_buffers {
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
-  /// An operation or an own access reads private memory.
+  /// Checks an operation or an own access that reads private memory.
   [[nodiscard]] verdict reads(bytes_in from) const {
     earliest found;
     for_each_overlap(from, [&](buffer const& b) {
@@ -102,14 +102,14 @@ class open_buffers {
     }
     return found.said;
   }
-  /// An operation writes to private memory.
+  /// Checks an operation that writes to private memory.
   [[nodiscard]] verdict writes(bytes_in into) const {
     earliest found;
     for_each_overlap(into, [&](buffer const& b) { found.take(fault::written_early, b); });
     return found.said;
   }
 
-  /// A put begins. `window` and `target` name its completion. Returns its number, for complete_one.
+  /// Begins a put. `window` and `target` name its completion. Returns its number, for complete_one.
   std::uint64_t begin_put(void const* window, rank_t target, bytes_in from, std::uint32_t where) {
     if (from.empty()) return 0;
     return begin(from, {.hash = hash_of(from),
@@ -118,7 +118,7 @@ class open_buffers {
                         .where = where,
                         .kind = access_kind::put});
   }
-  /// A get has read its bytes into `into`. They are kept for its completion.
+  /// Begins a get that has read its bytes into `into`. They are kept for its completion.
   std::uint64_t begin_get(void const* window, rank_t target, bytes_out into, std::uint32_t where) {
     if (into.empty()) return 0;
     auto const number = begin(into, {.destination = into.data(),
@@ -131,26 +131,27 @@ class open_buffers {
     return number;
   }
 
-  /// A get fills a piece of the own part, to which the checker sees each access: it needs no poison.
+  /// Begins a get that fills a piece of the own part. The checker sees each access there, so it needs no
+  /// poison.
   void begin_fill(void const* window, rank_t target, bytes_in into, std::uint32_t where) {
     if (into.empty()) return;
     begin(into, {.window = window, .target = target, .where = where, .kind = access_kind::get});
   }
 
-  /// The operations of a window towards a target end. Returns the fault of the first of them that has one.
+  /// Ends the operations of a window towards a target. Returns the fault of the first of them that has one.
   verdict complete(void const* window, rank_t target) {
     earliest found;
     for (auto i = all_.begin(); i != all_.end();)
       i = i->second.window == window && i->second.target == target ? end(i, found) : std::next(i);
     return found.said;
   }
-  /// One operation ends, if it has not.
+  /// Ends one operation, if it has not ended.
   verdict complete_one(std::uint64_t number) {
     earliest found;
     if (auto const one = by_number_.find(number); one != by_number_.end()) end(one->second, found);
     return found.said;
   }
-  /// The operations of a window end without a completion.
+  /// Ends the operations of a window without a completion.
   void forget(void const* window) noexcept {
     std::erase_if(by_number_, [&](auto const& one) { return one.second->second.window == window; });
     std::erase_if(all_, [&](auto const& one) { return one.second.window == window; });
@@ -171,7 +172,7 @@ class open_buffers {
   /// By their first bytes, since an epoch may have many thousands.
   using buffers = std::multimap<std::byte const*, buffer>;
 
-  /// The fault of the operation that began first. The order of addresses would change from run to run.
+  /// The fault of the operation that began first. Addresses would give another order in each run.
   struct earliest {
     verdict said;
     std::uint64_t number = 0;
@@ -203,7 +204,7 @@ class open_buffers {
       if (hash_of({first, b.bytes}) != b.hash) found.take(fault::source_stored, b);
     } else if (b.destination != nullptr) {
       bytes_out const into(b.destination, b.bytes);
-      // Memory that the program has given back, and its allocator has changed, may be anyone's.
+      // Unmapped memory, or memory that the allocator has reused, may belong to others.
       if (is_poison(into)) {
         std::copy(b.arrived.begin(), b.arrived.end(), into.begin());
       } else {
@@ -224,8 +225,8 @@ class open_buffers {
     }
   }
 
-  // Few buffers would stop one of these loops early. They run to the end, so that vectors can hold their
-  // words.
+  // Few buffers would end one of these loops early. They run to the end, so that compilers can vectorize
+  // them.
   static void fill_with_poison(bytes_out into) noexcept {
     std::size_t i = 0;
     for (; i + sizeof poison <= into.size(); i += sizeof poison)
@@ -249,7 +250,7 @@ class open_buffers {
     std::memcpy(&value, what.data() + i, sizeof value);
     return value;
   }
-  /// Four sums side by side, so that the multiplications of one need not wait for those of another.
+  /// Four sums side by side, so that their multiplications overlap.
   static std::uint64_t hash_of(bytes_in what) noexcept {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
     std::array<std::uint64_t, 4> sums{what.size(), 1, 2, 3};

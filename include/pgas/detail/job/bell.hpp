@@ -19,13 +19,13 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A bell is 32 bits of shared memory beside an awaited word. A rank sleeps on it until a store to the word.
 ///
-/// The bell of a control word lies on another line than the word. A rank that waits looks at the word, so it
-/// takes the word's line from the storer as soon as that has stored. A look at a bell on that line would
-/// fetch it back. The line of the bell stays in all caches, since a bell changes only for a sleep.
+/// The bell of a control word lies on another line than the word. A waiting rank polls the word, so it gets
+/// the word's line as soon as the other rank has stored. If the bell were on that line, the storer's look at
+/// the bell would fetch the line back. The line of the bell stays in all caches, since a bell changes only
+/// for a sleep.
 ///
 /// Source    the futex of Linux; the fence that only one side pays: Dice, Huang, Yang 2001, "Asymmetric
-/// Dekker
-///           synchronization", and membarrier(2).
+///           Dekker synchronization", and membarrier(2).
 /// States    0: no rank sleeps on the word. 1: a rank may sleep; the next storer sets 0 and wakes all.
 ///
 ///               a sleeper                               a storer
@@ -41,8 +41,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// kernel compares the bell with 1 under a lock that the wake-up takes, too. If the second sleeper exchanges
 /// after the storer, its acquire pairs with the storer's release, and it loads the stored value.
 ///
-/// Costs     a storer: a load from a line that it has, but after a sleep. The first storer after a sleeper
-///           also makes a system call. A sleeper: three system calls.
+/// Costs     a storer: a load from a line that is in its cache, except after a sleep. The first storer after
+///           a sleep also makes a system call. A sleeper: three system calls.
 namespace bell {
 
 /// The most bells on which one rank can sleep at a time: as many as the system takes.
@@ -66,15 +66,14 @@ class list {
   std::size_t size_ = 0;
 };
 
-/// Lets the fences of sleepers reach this process. Returns false if the system has no such fence; sleeps
+/// Registers this process for the fences of sleepers. Returns false if the system has no such fence; sleeps
 /// must then be short. One call in each process suffices, and children inherit it.
 ///
-/// Linux notes for each core whether the running process admits fences of other processes. A core that ran
-/// this process last, and idles during the call, misses the call. Its note is still false when the process
-/// comes back (seen on Linux 6.18). Hence a supervisor calls this function before it starts its ranks: a
-/// process that admits fences from its birth has no such core. A second kind of fence, which reads no note,
-/// reaches the threads of the own process. A process that MPI started may still be missed. The bound on each
-/// sleep then ends the wait.
+/// Linux records for each core whether the running process is registered. A core that ran this process last,
+/// and idles during the call, is missed. Its record is still false when the process runs there again (seen on
+/// Linux 6.18). So a supervisor calls this function before it starts its ranks: a process that is registered
+/// from its birth has no such core. A second kind of fence reaches the threads of the own process without
+/// that record. A process that MPI started may still be missed. The bound on each sleep then ends the wait.
 [[nodiscard]] inline bool admit_fences() noexcept {
   constexpr int register_global_expedited = 1 << 2;  // the headers of old systems lack the names
   constexpr int register_private_expedited = 1 << 4;
@@ -82,8 +81,8 @@ class list {
          ::syscall(SYS_membarrier, register_private_expedited, 0, 0) == 0;
 }
 
-/// A full fence in this thread, in every running thread of this process, and in those of the processes that
-/// admit fences.
+/// A full fence in this thread, in every running thread of this process, and in those of the registered
+/// processes.
 inline bool fence_everywhere() noexcept {
   constexpr int global_expedited = 1 << 1;
   constexpr int private_expedited = 1 << 3;
@@ -97,7 +96,7 @@ inline bool fence_everywhere() noexcept {
   ::syscall(SYS_futex, at, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// Wakes all that sleep on the bell. Call it after the store that may end their waits.
+/// Wakes all ranks that sleep on the bell. Call it after the store that may end their waits.
 [[gnu::always_inline]] inline void ring(std::uint32_t* at) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the sleeper's membarrier is the fence
   // relaxed: the exchange in wake() synchronizes.
@@ -105,8 +104,8 @@ inline bool fence_everywhere() noexcept {
     wake(at);
 }
 
-/// The same for the bell that lies `Words` words behind a word. The call that wakes takes the word, whose
-/// address the caller has, so a storer does not compute that of the bell.
+/// The same for the bell that lies `Words` words behind a word. The function that wakes takes the word, so
+/// the inlined part does not compute the address of the bell.
 template <std::size_t Words, class Word>
 [[gnu::noinline]] void wake_behind(Word* at) noexcept {
   wake(reinterpret_cast<std::uint32_t*>(at + Words));

@@ -29,14 +29,14 @@ struct job_block {
   /// gone for good.
   enum phase : std::uint32_t { absent, running, returned, finished };
 
-  /// The locks that a wait can tell. A rank that holds more tells these.
+  /// The number of locks that a wait reports. A rank that holds more reports the first ones.
   static constexpr std::size_t max_locks = 64;
 
   /// One rank's wait. That rank alone writes it; a search for deadlocks reads it.
   struct alignas(128) rank_record {
     std::atomic<std::uint32_t> phase{absent};
     std::atomic<std::uint32_t> process{0};
-    std::atomic<std::uint32_t> is_copy{0};  ///< 1: of a rank of another node, as its last letter said
+    std::atomic<std::uint32_t> is_copy{0};  ///< 1 if a rank of another node waits, as its last letter said
     std::atomic<std::uint64_t> wait{0};     ///< odd while a wait is published; each wait adds two
     std::atomic<std::uint64_t> checks{0};   ///< how often the published wait has found its condition false
     std::array<std::atomic<char>, 24> operation{};

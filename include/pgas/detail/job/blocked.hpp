@@ -21,7 +21,7 @@ struct sighting {
 /// Returns whether a rank that waits holds a lock that another one wants. Both have published their waits.
 [[nodiscard]] inline bool holds_wanted(job_block::rank_record const& holder,
                                        job_block::rank_record const& waiter) noexcept {
-  // acquire, for each: a later load of `wait` stays behind this one.
+  // acquire, for each: a later load of `wait` is not reordered before this one.
   std::uint64_t const part = waiter.wants[0].load(std::memory_order_acquire);
   std::uint64_t const all = waiter.wants[1].load(std::memory_order_acquire);
   if (part == 0 || holder.wait.load(std::memory_order_relaxed) % 2 == 0) return false;
@@ -33,13 +33,13 @@ struct sighting {
   return false;
 }
 
-/// The largest set of ranks in which each rank has finished, or waits for ranks of the set only, or for a
+/// The largest set of ranks in which each rank has finished, or waits only for ranks of the set, or for a
 /// lock that a rank of the set holds. Nothing outside the set can end any of these waits: the signal of one
-/// awaited rank suffices, but a lock must be released by each rank that holds it. The result is empty if none
-/// of them waits.
+/// awaited rank suffices, but a lock must be released by each rank that holds it. The result is empty if no
+/// rank of the set waits.
 ///
-/// Without `copies` a rank whose record is a copy counts as one that can go on: a copy may be old, and only
-/// the rank that receives them knows that it has none to receive.
+/// Without `copies`, a rank whose record is a copy counts as one that can proceed: a copy may be old, and
+/// only the rank that receives copies knows that it has none to receive.
 ///
 /// A rank that waits holds its locks as long as its wait lasts.
 ///
@@ -61,11 +61,11 @@ struct sighting {
                record.phase.load(std::memory_order_acquire) == job_block::finished};
     std::uint64_t named = 0;
     for (std::size_t i = 0; i < words && wait % 2 == 1; ++i) {
-      // acquire: the second load of `wait` stays behind this one.
+      // acquire: the second load of `wait` is not reordered before this one.
       named |= awaited[r * words + i] = record.awaited[i].load(std::memory_order_acquire);
     }
     bool const is_old = !copies && record.is_copy.load(std::memory_order_relaxed) != 0;
-    // The part whose lock is awaited, and the locks of others, are as old as their waits.
+    // The part whose lock is awaited, and the locks of others, were published before their waits.
     named |= wait % 2 == 1 ? record.wants[0].load(std::memory_order_acquire) : 0;
     bool const waits = !is_old && named != 0 && record.wait.load(std::memory_order_relaxed) == wait;
     if ((seen[r].finished && !is_old) || waits) in[r / 64] |= bit(r);
@@ -79,7 +79,7 @@ struct sighting {
     }
   }
   for (std::size_t r = 0; r < size; ++r) {
-    // relaxed: behind the loads of the locks, which thus belong to the wait that was seen.
+    // relaxed: after the loads of the locks, which therefore belong to the wait that was seen.
     if (block.records[r].wait.load(std::memory_order_relaxed) != seen[r].wait && !seen[r].finished)
       in[r / 64] &= ~bit(r);
   }

@@ -17,7 +17,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-// Functions that the program may do without: their addresses are null if no library has them. libc warns of
+// Functions that the program may lack: their addresses are null if no library has them. libc warns about
 // dlopen in each static program, so it is found by dlsym.
 [[gnu::weak]] int pause_openmp_of_program(int kind) noexcept __asm__("omp_pause_resource_all");
 [[gnu::weak]] void* find_symbol(void* library, char const* name) noexcept __asm__("dlsym");
@@ -26,8 +26,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// starts new ones.
 ///
 /// A fork copies this thread alone. g++'s runtime would still count on the others in each child, and the
-/// first parallel region there would wait for them for ever. LLVM's runtime forgets them by itself. The pause
-/// is soft: threadprivate data stay where the runtime can keep them.
+/// first parallel region there would wait for them forever. LLVM's runtime handles this itself. The pause is
+/// soft: threadprivate data stay where the runtime can keep them.
 inline void end_threads_of_openmp() noexcept {
   constexpr int soft = 1;
   if (pause_openmp_of_program != nullptr) {
@@ -35,7 +35,7 @@ inline void end_threads_of_openmp() noexcept {
     return;
   }
   if (find_symbol == nullptr) return;  // no dynamic libraries
-  // A library that the program has loaded may have brought OpenMP along, out of sight of the program.
+  // A library that the program has loaded may have loaded OpenMP privately.
   char const* file = nullptr;
   ::dl_iterate_phdr(
       [](::dl_phdr_info* object, std::size_t, void* found) {
@@ -66,7 +66,7 @@ inline void end_threads_of_openmp() noexcept {
 [[gnu::weak]] int llvm_counts_in_file() __asm__("__llvm_profile_is_continuous_mode_enabled");
 
 /// Forks. The child begins with counts of 0: the compilers replace a fork in a program that counts. g++ does
-/// so by this name also where names of POSIX mean nothing to it (-std=c++20).
+/// so by this name even with -std=c++20, where names of POSIX have no special meaning.
 inline ::pid_t fork_with_counts() noexcept {
 #if defined(__GNUC__) && !defined(__clang__)
   return __builtin_fork();
@@ -124,7 +124,7 @@ class profile_of_rank {
 };
 
 // The standard streams of libstdc++, by the names of their symbols: <ostream> is long, and few programs need
-// it. A library without them leaves null addresses.
+// it. The addresses are null without that library.
 [[gnu::weak]] extern std::ostream cout_of_program __asm__("_ZSt4cout");
 [[gnu::weak]] extern std::ostream clog_of_program __asm__("_ZSt4clog");
 [[gnu::weak]] extern std::wostream wcout_of_program __asm__("_ZSt5wcout");
@@ -137,7 +137,7 @@ class profile_of_rank {
 [[gnu::weak]] void* buffer_of(std::ios const* of) __asm__("_ZNKSt9basic_iosIcSt11char_traitsIcEE5rdbufEv");
 [[gnu::weak]] void* buffer_of(std::wios const* of) __asm__("_ZNKSt9basic_iosIwSt11char_traitsIwEE5rdbufEv");
 
-/// Writes what a standard stream holds back. Returns false if the stream has lost output.
+/// Flushes a standard stream. Returns false if the stream has lost output.
 template <class Base, class Stream>
 bool flush_if_made(Stream* to) {
   if (to == nullptr) return true;
@@ -151,7 +151,7 @@ bool flush_if_made(Stream* to) {
   return !is_bad(base);
 }
 
-/// Writes what the standard streams of C++ hold back: they have buffers of their own after
+/// Flushes the standard streams of C++: they have buffers of their own after
 /// std::ios::sync_with_stdio(false). Returns false if std::cout or std::wcout has lost output.
 inline bool flush_standard_streams() noexcept {
   std::ostream& (*const is_there)(std::ostream*) = &flush_stream;
@@ -166,9 +166,9 @@ inline bool flush_standard_streams() noexcept {
   }
 }
 
-/// Writes what this process has printed and holds back: the file, or all files of C for null, and the
-/// standard streams of C++. Returns false if standard output is lost; then errno says why, or is 0. A process
-/// without standard output wants none.
+/// Flushes what this process has printed: the file, or all files of C for null, and the standard streams of
+/// C++. Returns false if standard output is lost; then errno says why, or is 0. A process without standard
+/// output loses none.
 inline bool flush_output_of_process(std::FILE* file) noexcept {
   errno = 0;
   std::fflush(file);

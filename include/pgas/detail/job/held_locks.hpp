@@ -34,19 +34,19 @@ inline constexpr rank_t whole_window = -3;
   return false;
 }
 
-/// Something of a rank that may hold locks: a window.
+/// Holds locks for a rank: a window.
 class lock_holder {
  public:
   /// Adds the keys of the locks that the rank holds while it waits for `why`, whose `acquires` is a number in
-  /// the job: the lock that it waits for is open, but not held yet.
+  /// the job. The lock that it waits for is open, but not held yet.
   virtual void add_held(waiting_for const& why, plain_list<lock_key>& to) const = 0;
 
  protected:
   ~lock_holder() = default;
 };
 
-/// What one rank has that may hold locks. Its waits ask it, once they are long: a lock that is taken and
-/// released meanwhile costs nothing.
+/// All lock_holders of one rank. Its waits ask them only once they are long, so taking and releasing a lock
+/// costs nothing here.
 class held_locks {
  public:
   void add(lock_holder& one) { holders_.push_back(&one); }

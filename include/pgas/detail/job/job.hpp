@@ -34,8 +34,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A handle of one rank, or of the supervisor, on a job, whose block and arena lie in a job_memory.
 ///
 /// The handle uses the mapping only. It keeps no descriptor, since the program may close all descriptors and
-/// open its own files under their numbers. Only a launcher keeps the memfd open, for the ranks to come. A
-/// rank shows its own parts of windows in core dumps if PGAS_CORE is 1.
+/// open its own files under their numbers. Only a launcher keeps the memfd open, so that ranks can join. A
+/// rank includes its own parts of windows in core dumps if PGAS_CORE is 1.
 ///
 /// The arena is sparse. An extent takes its memory when it is reserved, and gives the memory back when its
 /// last holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on
@@ -53,7 +53,7 @@ class job {
     return made;
   }
 
-  /// Likewise, and keeps the memfd open at `fd()` for ranks that join by `attach`.
+  /// The same, but keeps the memfd open at `fd()` for ranks that join by `attach`.
   [[nodiscard]] static job create_for_launcher(rank_t ranks, bool shared_arena = true) {
     if (ranks < 1 || static_cast<std::size_t>(ranks) > job_block::max_ranks) {
       throw_error(errc::invalid_argument, supervisor,
@@ -120,7 +120,7 @@ class job {
 
   [[nodiscard]] rank_t rank() const noexcept { return rank_; }
   [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(block().ranks); }
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return memory_->locks_of(rank_); }
   /// The wait policy of the job.
   [[nodiscard]] wait_policy waits() const noexcept { return waits_; }
@@ -181,9 +181,9 @@ class job {
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
     return reserve(bytes, holders, bytes, bytes);
   }
-  /// Takes the addresses of `bytes` bytes like the other overload, but only the memory of the first `shared`
-  /// now. Each rank then takes the memory that it will use most, by `populate`, at the same time as the
-  /// others: `memory` bytes in all, since some addresses may stay without memory.
+  /// Reserves addresses for `bytes` bytes like the other overload, but allocates only the first `shared`
+  /// bytes now. Then all ranks at once allocate the memory that they will use most, by `populate`: `memory`
+  /// bytes in all, since some addresses may stay without memory.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders, std::uint64_t shared,
                                       std::uint64_t memory) const {
     std::uint64_t const wanted = std::max(in_pages(bytes), page);
@@ -215,12 +215,12 @@ class job {
     ::madvise(arena() + first, in_pages(offset + bytes - first), MADV_DODUMP);
   }
 
-  /// Gives up `shares` shares of the extent at `offset`. The last one returns the memory to the system.
+  /// Releases `shares` shares of the extent at `offset`. The last one returns the memory to the system.
   /// Blocks only briefly.
   void release(std::uint64_t offset, rank_t shares = 1) const noexcept {
     give_extent(offset, shares, [this](job_block::extent const& unused) {
       std::byte* const first = arena() + unused.offset;
-      // Memory that is locked (mlockall) stays, and must be zero for the next extent.
+      // Locked memory (mlockall) stays, and must be zero for the next extent.
       if (::madvise(first, unused.bytes, MADV_REMOVE) != 0) std::memset(first, 0, unused.bytes);
     });
   }
@@ -245,7 +245,7 @@ class job {
     return offset;
   }
 
-  /// Gives up shares of an extent. Before the last share takes the extent out of the table, calls
+  /// Releases shares of an extent. Before the last share removes the extent from the table, calls
   /// when_unused(extent).
   template <class WhenUnused>
   void give_extent(std::uint64_t offset, rank_t shares, WhenUnused&& when_unused) const noexcept {
@@ -337,8 +337,8 @@ class job {
     std::atomic<std::uint32_t>& lock_;
   };
 
-  /// Takes the memory of whole pages now: a later store without memory would end the rank by SIGBUS. Returns
-  /// an errno, or 0.
+  /// Allocates the memory of whole pages now: a later store without memory would end the rank by SIGBUS.
+  /// Returns an errno, or 0.
   [[nodiscard]] int take_memory(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     std::byte* const first = arena() + offset;
     take_huge_pages(first, bytes);
@@ -350,7 +350,7 @@ class job {
     if (result == 0) return 0;
     if (errno != EINVAL) return errno == EFAULT ? ENOMEM : errno;
 #endif
-    // Before Linux 5.14. A peer may already put into the page, so the store changes nothing.
+    // Before Linux 5.14. A peer may already put into the page, so this store changes no value.
     for (std::uint64_t at = 0; at < bytes; at += page) {
       std::atomic_ref(*reinterpret_cast<unsigned char*>(first + at)).fetch_or(0, std::memory_order_relaxed);
     }
@@ -375,7 +375,7 @@ class job {
   }
   [[nodiscard]] std::size_t writer() const noexcept { return static_cast<std::size_t>(rank_) + 1; }
 
-  /// Enters this process as the one that runs the rank.
+  /// Registers this process as the one that runs the rank.
   void claim_rank() const {
     std::uint32_t now = record().phase.load(std::memory_order_acquire);
     auto const self = static_cast<std::uint32_t>(::getpid());

@@ -32,12 +32,9 @@ inline constexpr std::uint64_t huge_page = std::uint64_t{1} << 21U;
   return (place + huge_page - 1) / huge_page * huge_page;
 }
 
-/// Takes the memory of a shared mapping in huge pages where such a page lies wholly inside these bytes.
-/// Leaves the bytes that have memory as they are. A system may refuse (before Linux 6.1, or without memory in
-/// one piece); the caller then takes small pages. No setting of the machine is needed.
-///
-/// A rank takes memory 9 times as quickly as by small pages, which the system enters one by one. A sweep by 7
-/// points over two arrays of 28 MiB then takes 0.78 of its time, since the processor looks up fewer pages.
+/// Allocates the memory of a shared mapping in huge pages where such a page lies wholly inside these bytes.
+/// Leaves the bytes that have memory as they are. A system may refuse (before Linux 6.1, or without
+/// contiguous memory); the caller then uses small pages. No setting of the machine is needed.
 inline void take_huge_pages(std::byte* first, std::uint64_t bytes) noexcept {
 #if defined(MADV_POPULATE_WRITE)
   constexpr int collapse = 25;  // MADV_COLLAPSE, which C libraries of Linux 6.0 and before do not name
@@ -46,7 +43,8 @@ inline void take_huge_pages(std::byte* first, std::uint64_t bytes) noexcept {
   if (bytes < skipped + huge_page) return;
   std::byte* const begin = first + skipped;
   std::uint64_t const whole = (bytes - skipped) / huge_page * huge_page;
-  // A huge page replaces the small ones in its place. There must be one, and one is quickest to take.
+  // A huge page replaces the small ones in its place. There must be one, which takes the least time to
+  // allocate.
   for (std::uint64_t at = 0; at < whole; at += huge_page) {
     if (::madvise(begin + at, 1, MADV_POPULATE_WRITE) != 0) return;
   }
@@ -115,7 +113,7 @@ class job_memory {
   void close_descriptor() noexcept {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   }
-  /// What holds the locks of each rank that this process runs. Each rank asks for its own.
+  /// The lock holders of each rank that this process runs.
   void know_ranks(rank_t ranks) {
     if (locks_ == nullptr) locks_ = new held_locks[static_cast<std::size_t>(ranks)];
   }

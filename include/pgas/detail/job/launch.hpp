@@ -74,11 +74,11 @@ inline plain_list<descendant> descendants() {
 /// The supervisor of ranks that are processes: a process of its own between the program that called run and
 /// the ranks.
 ///
-/// It needs nothing from the program. The ranks are its children, so neither an ignored SIGCHLD nor a wait
-/// for any child in the program takes a rank's status. It blocks all signals, and takes those that ask it to
-/// end: then the job ends by an error, and a second such signal kills. It leaves alone those that the program
+/// It does not depend on the program. The ranks are its children, so neither an ignored SIGCHLD nor a wait
+/// for any child in the program takes a rank's status. It blocks all signals, and receives those that ask it
+/// to end: then the job ends by an error, and a second such signal kills. It ignores those that the program
 /// ignores. It uses no descriptor, so no rank inherits one. As a subreaper it inherits the orphans of ranks:
-/// nothing of the job outlives it.
+/// no process of the job outlives it.
 ///
 /// It reaps each rank and records a death in the job block. The other ranks then end by the errors that their
 /// waits throw. It ends what remains of a failed job: after `patience` by SIGTERM, after as long again by
@@ -140,7 +140,7 @@ class supervisor {
 
   template <class Main>
   void start(Main const& main) {
-    // The ranks inherit it from their birth. Each rank calls it again and keeps the result.
+    // The ranks inherit it. Each rank calls it again and keeps the result.
     static_cast<void>(bell::admit_fences());
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
       ::pid_t const pid = fork_with_counts();
@@ -244,7 +244,7 @@ class supervisor {
     if (signal > 0 && ::sigismember(&ending_, signal) == 1 && program_lives()) end_by(signal, info.si_pid);
   }
 
-  /// Ends the job since a process asks for it. The first time the ranks may end by their errors.
+  /// Ends the job because a process asks for it. The first time, the ranks may end by their errors.
   void end_by(int signal, ::pid_t sender) {
     if (std::exchange(is_told_, true)) {
       next_signal_ = SIGKILL;
@@ -301,7 +301,7 @@ void run_processes(job const& j, Main const& main) {
     throw_error(errc::no_space, job::supervisor,
                 {"the ranks' supervisor cannot be started: ", std::strerror(why)});
   }
-  // The program may have the status taken elsewhere. The wait then fails when the supervisor has ended.
+  // The program may have collected the status elsewhere. The wait then fails when the supervisor has ended.
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (!j.failed() && j.block().all_ended.load(std::memory_order_acquire) == 0) {

@@ -68,7 +68,7 @@ inline bool lists(std::string_view list, std::string_view word) {
 struct control_groups {
   std::string own;      ///< the folder of the own group; empty: there is no such hierarchy
   std::size_t top = 0;  ///< so much of that name is the folder of the outermost group
-  int version = 2;      ///< of the control groups: 1 or 2
+  int version = 2;      ///< the version of the control groups: 1 or 2
 
   /// The least limit of all groups: limit(folder) is that of one.
   [[nodiscard]] std::uint64_t least(function_ref<std::uint64_t(std::string const& folder)> limit) const {
@@ -202,8 +202,8 @@ inline std::uint64_t cores_in_group(std::string const& folder, int version) {
 /// The number of cores that this thread, and all that it starts, can use at once.
 [[nodiscard]] inline int available_cores() { return usable_cores(allowed_cores()); }
 
-/// The bytes that one control group may still take. If fewer bytes than `wanted` are free, it counts the
-/// pages of files, which the system gives up first. memory.high is no limit here: it slows a process, and
+/// The bytes that one control group may still allocate. If fewer bytes than `wanted` are free, it counts the
+/// pages of files, which the system reclaims first. memory.high is no limit here: it slows a process, and
 /// kills none.
 inline std::uint64_t memory_left_in(std::string const& folder, int version, std::uint64_t wanted) {
   std::uint64_t const limit =
@@ -224,7 +224,7 @@ inline std::uint64_t memory_left_in(std::string const& folder, int version, std:
   return needed < limit ? limit - needed : 0;
 }
 
-/// The bytes that all groups of a hierarchy may still take.
+/// The bytes that all groups of a hierarchy may still allocate.
 inline std::uint64_t memory_left(control_groups const& groups, std::uint64_t wanted) {
   auto const limit = [&](std::string const& folder) {
     return memory_left_in(folder, groups.version, wanted);
@@ -232,9 +232,9 @@ inline std::uint64_t memory_left(control_groups const& groups, std::uint64_t wan
   return groups.least(limit);
 }
 
-/// The bytes that this process may still take if it wants `wanted`: the least of the machine's free memory
-/// and of what the control groups leave. Checked before memory is taken, since a process past the limit dies
-/// by a signal without an error.
+/// The bytes that this process may still allocate if it wants `wanted`: the least of the machine's free
+/// memory and of what the control groups leave. It is checked before allocation, since a process beyond the
+/// limit is killed by a signal without an error.
 inline std::uint64_t available_memory(std::uint64_t wanted) {
   // Never destroyed, since a destructor of a static object may run a job.
   using both = std::array<control_groups, 2>;

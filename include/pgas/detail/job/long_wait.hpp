@@ -14,8 +14,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A wait that has outlasted its spinning and its first yields. It yields on, and then sleeps if the job's
-/// wait_policy allows that. Meanwhile it notices whatever makes the wait futile.
+/// A wait that has outlasted its spinning and its first yields. It continues to yield, and then sleeps if the
+/// job's wait_policy allows that. Meanwhile it detects whatever makes the wait futile.
 ///
 /// `pause()` throws errc::rank_failed, or the code of the failure, when the job has failed. It throws
 /// errc::timed_out past the deadline, and errc::deadlock when this rank and all ranks that could signal it
@@ -41,7 +41,7 @@ class long_wait {
     if (published_) job_.record().wait.fetch_add(1, std::memory_order_release);  // even: over
   }
 
-  /// Adds ranks whose signal may end the wait, as numbers in the job. Comes before the first pause.
+  /// Adds ranks whose signal may end the wait, as numbers in the job. Call it before the first pause.
   void awaits(group ranks) noexcept {
     for (rank_t const rank : ranks) {
       auto const r = static_cast<std::size_t>(rank);
@@ -99,7 +99,7 @@ class long_wait {
   }
   static std::int64_t now() noexcept { return in_nanoseconds(std::chrono::steady_clock::now()); }
 
-  /// Does what a wait has to do between two looks, and returns how long it may sleep then; 0: not at all.
+  /// Does what a wait has to do between two polls, and returns how long it may sleep then; 0: not at all.
   [[nodiscard]] std::int64_t go_on(std::int64_t longest) {
     auto const at = now();
     auto const waited = at - started_;
@@ -159,7 +159,8 @@ class long_wait {
     if (held.size() < holds.size()) holds[held.size()].store(0, std::memory_order_relaxed);
     held_ = std::move(held);
   }
-  /// What other ranks call at this one during its wait may take and release locks. Then it is another wait.
+  /// Messages of other ranks that this rank serves during its wait may take and release locks. Then it
+  /// publishes a new wait.
   void check_locks() {
     auto const at = now();
     if (at < next_check_) return;
@@ -175,16 +176,16 @@ class long_wait {
     wait.fetch_add(1, std::memory_order_release);
   }
 
-  /// One rank at a time looks for all: the first whose wait has lasted long, until that wait ends. The time
-  /// between its looks doubles, so that a wait that is only long costs little. Rank 0 also looks beside
-  /// another one if it receives copies of records, since it alone counts them.
+  /// One rank at a time searches for all: the first whose wait has lasted long, until that wait ends. The
+  /// time between its searches doubles, so that a wait that is only long costs little. Rank 0 also searches
+  /// if it receives copies of records, since it alone counts them.
   void look_for_deadlock(std::int64_t at) {
     auto& looker = job_.block().looker;
     bool const counts_copies =
         job_.rank() == 0 && job_.block().has_copies.load(std::memory_order_relaxed) != 0;
     if (!looks_ && !counts_copies) {
       std::uint32_t nobody = 0;
-      // acquire, release: the looks of one rank precede those of the next.
+      // acquire, release: the searches of one rank precede those of the next.
       looks_ = looker.load(std::memory_order_relaxed) == 0 &&
                looker.compare_exchange_strong(nobody, static_cast<std::uint32_t>(job_.rank()) + 1,
                                               std::memory_order_acq_rel);
@@ -195,7 +196,7 @@ class long_wait {
     }
     job_.block().looks.fetch_add(1, std::memory_order_relaxed);
     auto set = blocked_ranks(job_.block(), job_.rank() == 0);
-    // A set that was seen may be a deadlock: the next look comes soon.
+    // A set may be a deadlock: the next search follows soon.
     interval_ = set.empty() ? std::min(2 * interval_, longest_interval) : first_interval;
     next_look_ = at + interval_;
     // The set is stable if its waits are the same as at the last look and each has found its condition false
@@ -206,8 +207,8 @@ class long_wait {
     for (std::size_t i = 0; stable && i < set.size(); ++i)
       stable = set[i].finished || set[i].checks >= last_[i].checks + 2;
     if (stable) {
-      // This rank reports the set as its own failure if it belongs to it, else as that of the first that
-      // waits.
+      // This rank reports the set as its own failure if it belongs to it, else as that of the first waiting
+      // rank.
       sighting const* found = nullptr;
       for (auto const& s : set) {
         if (s.rank == job_.rank() || (found == nullptr && !s.finished)) found = &s;
@@ -288,7 +289,7 @@ class long_wait {
   std::int64_t interval_ = first_interval / 2;
   bool looks_ = false;  ///< whether this wait looks for deadlocks
   std::array<std::uint64_t, words> awaited_{};
-  plain_list<lock_key> held_;  ///< what it has told of the rank's locks
+  plain_list<lock_key> held_;  ///< the locks of the rank that it has published
   std::int64_t next_check_ = 0;
   bell::list bells_;
   plain_list<sighting> last_;

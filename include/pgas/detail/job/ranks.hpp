@@ -31,7 +31,7 @@ class team_ranks {
     for (std::size_t i = 0; i < ranks.size(); ++i) world[i] = to_world(ranks[i]);
     return world;
   }
-  /// The ranks for which a wait is, in the job: all others, if it acquires a lock and names none.
+  /// The awaited ranks, as numbers in the job: all others, if the wait acquires a lock and names none.
   [[nodiscard]] plain_list<rank_t> awaited(waiting_for const& why) const {
     if (why.acquires == waiting_for::no_part || !why.awaited.empty()) return to_world(why.awaited);
     plain_list<rank_t> others;

@@ -16,10 +16,10 @@ struct job_block;
 /// waits.
 ///
 /// It belongs to the thread that made it, and to a job; see adopted_services. A thread that waits in another
-/// job, as a rank does that runs a job of its own, does not call it.
+/// job does not call it, as a rank does that runs a job of its own.
 class service {
  public:
-  /// `bell` is rung when there is something to do; null: waits must look often.
+  /// `bell` is rung when there is something to do; null: waits must poll often.
   service(job_block const& of, std::uint32_t* bell, std::function<void()> run)
       : of_(&of), bell_(bell), run_(std::move(run)), next_(here().first), at_(&here().first) {
     if (next_ != nullptr) next_->at_ = &next_;
@@ -40,7 +40,7 @@ class service {
   }
   /// The services of this thread, for adopted_services.
   [[nodiscard]] static service*& of_this_thread() noexcept { return here().first; }
-  /// Makes one thread's services those of another, which has none.
+  /// Gives one thread's services to another thread, which has none.
   static void hand_over(service*& from, service*& to) noexcept {
     to = from;
     from = nullptr;
@@ -72,8 +72,8 @@ class service {
     service* first;
     std::uint64_t works;
   };
-  /// The services of this thread: also those that another shared object has made, whose variables these are
-  /// not. Each look of a wait may ask, so a thread keeps their place once a shared object.
+  /// The services of this thread, including those of other shared objects, which have variables of their own.
+  /// Each poll of a wait may ask, so each shared object keeps their place for a thread.
   static of_thread& here() noexcept {
     static constinit thread_local of_thread* found = nullptr;
     if (found == nullptr) [[unlikely]]
@@ -88,8 +88,8 @@ class service {
   service** at_;  ///< the pointer to this one
 };
 
-/// While one lives, the waits of this thread call the services of another thread, which calls nothing of the
-/// library meanwhile. The program orders the two threads, for example by a mutex.
+/// While an object lives, the waits of this thread call the services of another thread, which does not call
+/// the library meanwhile. The program orders the two threads, for example by a mutex.
 class adopted_services {
  public:
   explicit adopted_services(service*& theirs) noexcept : theirs_(&theirs) {

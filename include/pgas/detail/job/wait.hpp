@@ -22,20 +22,19 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// The number of looks before a wait does anything else, even before it asks whether ranks share cores. If
-/// ranks share cores, the awaited rank is likely not running, and further looks only delay it.
+/// The number of polls before a wait does anything else, even before it asks whether ranks share cores. If
+/// ranks share cores, the awaited rank is likely not running, and further polls only delay it.
 inline constexpr int first_looks = 8;
 
-/// The number of further looks without a pause, if there is a core for every rank. Together with the first
-/// looks they last as long as a signal needs between two cores. A pause would last up to 140 cycles, half the
-/// time in which the line arrives; many more looks would keep the line from its writer.
+/// The number of further polls without a pause, if there is a core for every rank. Together with the first
+/// ones they last about as long as a signal between two cores.
 inline constexpr int eager_looks = 24;
 
-/// The number of all looks before a wait yields, if there is a core for every rank.
+/// The number of all polls before a wait yields, if there is a core for every rank.
 inline constexpr int patient_looks = 4000;
 
-/// The number of messages after which a wait that serves does not begin its looks anew, so that a rank which
-/// gets messages without an end still notices its deadline and the failure of the job.
+/// The number of messages after which a serving wait does not restart its polls, so that a rank which gets
+/// messages without end still notices its deadline and the failure of the job.
 inline constexpr int most_fresh_starts = 4096;
 
 /// Returns whether a waiting rank keeps its core for a while. If ranks share cores, the awaited rank likely
@@ -44,16 +43,15 @@ inline bool keeps_core(job const& j) noexcept {
   return j.waits() == wait_policy::spin || (j.waits() == wait_policy::adaptive && !j.shares_cores());
 }
 
-/// The number of yields before a wait starts to keep time. A yield between ranks that share a core takes half
-/// a microsecond; to read the clock or copy the awaited ranks at each yield would be felt.
+/// The number of yields before a wait starts to keep time: reading the clock, or copying the awaited ranks,
+/// at each yield would cost noticeable time.
 inline constexpr int eager_yields = 256;
 
-/// The same for wait_policy::park: a few microseconds, which is less than a rank takes to fall asleep and
-/// wake up.
+/// The same for wait_policy::park: less time than a rank takes to fall asleep and wake up.
 inline constexpr int brief_looks = 64;
 inline constexpr int brief_yields = 16;
 
-/// Continues a wait after its first looks. It calls prepare(), which names the awaited ranks and the bells of
+/// Continues a wait after its first polls. It calls prepare(), which names the awaited ranks and the bells of
 /// the awaited words, only if the wait is long.
 [[gnu::noinline]] inline void wait_on(job const& j, function_ref<bool()> condition, waiting_for const& why,
                                       std::string_view label, function_ref<void(long_wait&)> prepare) {
@@ -62,8 +60,8 @@ inline constexpr int brief_yields = 16;
     return condition();
   };
   bool const serves = service::any();
-  // A rank that has got a message expects the next one: it begins its looks anew, and does not pause between
-  // them, since a look that serves lasts as long as a pause.
+  // A rank that has got a message expects the next one: it restarts its polls, and does not pause between
+  // them, since a poll that serves takes as long as a pause.
   auto const looks = [&served, serves](int how_often) {
     int fresh_starts = 0;
     std::uint64_t works = service::work_count();
@@ -80,12 +78,12 @@ inline constexpr int brief_yields = 16;
     return false;
   };
   bool const parks = j.waits() == wait_policy::park;
-  // A look that also serves takes several times as long.
+  // A poll that also serves takes several times as long.
   int const patient = serves ? patient_looks / 4 : patient_looks;
   if (looks(keeps_core(j) ? patient : parks && !j.shares_cores() ? brief_looks : 0)) return;
   int const yields = j.waits() == wait_policy::spin ? 0 : parks ? brief_yields : eager_yields;
-  // The next message often follows soon. With a yield or a pause after each look, a rank would answer a train
-  // of messages at the pace of system calls.
+  // The next message often follows soon. With a yield or a pause after each poll, a rank would answer a
+  // series of messages at the rate of system calls.
   bool const expects_mail = serves && keeps_core(j);
   for (int i = 0; i < yields; ++i) {
     std::uint64_t const works = service::work_count();
@@ -100,12 +98,12 @@ inline constexpr int brief_yields = 16;
   while (!looks(at_once)) patience.pause(served);
 }
 
-/// The bells of a wait that no store wakes.
+/// The bells of a wait that no store ends.
 struct no_bells {
   std::span<std::uint32_t* const> operator()() const noexcept { return {}; }
 };
 
-/// Returns once `condition()` is true: it looks, then yields, then starts a long wait.
+/// Returns once `condition()` is true: it polls, then yields, then starts a long wait.
 template <std::predicate Condition, class Awaited, class Bells = no_bells>
 void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::string_view label,
               Awaited&& awaited, Bells&& bells = {}) {
@@ -119,12 +117,12 @@ void wait_for(job const& j, Condition&& condition, waiting_for const& why, std::
   wait_on(j, condition, why, label, prepare);
 }
 
-/// The longest pause between two attempts, as a power of two. It lasts about as long as a hand-over between
-/// ranks through a system call.
+/// The longest pause between two attempts, as a power of two: about as long as a hand-over between ranks
+/// through a system call.
 inline constexpr unsigned longest_pause = 10;
 
-/// Pauses between two attempts: for a random number of up to 2^attempt looks, or of yields if it does not
-/// keep its core. Each rank has its own random numbers, so that ranks which met do not meet again in step.
+/// Pauses between two attempts: for a random number of up to 2^attempt polls, or of yields if it does not
+/// keep its core. Each rank has its own random numbers, so that colliding ranks do not collide again in step.
 inline void back_off(job const& j, unsigned attempt, waiting_for const& why) {
   static thread_local std::uint64_t calls = 0;
   j.check(why.operation);

@@ -15,9 +15,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The messages of one window's protocols, in one mailbox. A message is the number of its line, and a word.
 ///
 /// The office polls while this rank waits. A receiver sends its answer at once, or, if there is no room,
-/// keeps it for the next poll: a rank that answers must not wait, since the room may hang on a rank that
-/// waits for this one. A small message of one of the first lines is one word of the mailbox, where that has
-/// words. Memory: the mailbox's, and the messages that found no room.
+/// keeps it for the next poll. A rank that answers must not wait, since the room may depend on a rank that
+/// waits for this one. A small message of one of the first lines is one word of the mailbox, where the
+/// mailbox has words. Memory: the mailbox's, and the messages that found no room.
 template <mailbox Mailbox>
 class mail_office {
  public:
@@ -101,7 +101,7 @@ class mail_office {
     if (to.receive != nullptr) to.receive(to.state, from, one.message);
   }
 
-  // A letter in a word: its message, and then the number of its line.
+  // A letter in a word: the number of its line in the low bits, and its message above.
   static constexpr unsigned line_bits = 8;
   static constexpr word lines_in_words = word{1} << line_bits;
 
@@ -163,9 +163,9 @@ struct carrying_control<Backend, true> {
 
 /// The line of one mailed protocol in the post office of its window.
 ///
-/// Words     1 slot of a rank, to which no rank stores: a wait names a word. The wait progresses, so the
-///           protocol receives messages meanwhile, and it looks again after each.
-/// Memory    nothing for each rank.
+/// Words     1 slot of a rank, to which no rank stores, since a wait needs a word. The wait progresses, so
+///           the protocol receives messages meanwhile, and checks its condition after each.
+/// Memory    none per rank.
 template <mailing_control Control>
 class mail_line {
  public:
@@ -202,9 +202,9 @@ class mail_line {
     if (condition()) return;
     wait_on_all(condition, why);
   }
-  /// The same for a message of one rank, to which this rank sends one afterwards. It looks for that rank's
-  /// mail alone at first, about as long as a message and its answer take between cores far apart: a poll of
-  /// all mail takes longer.
+  /// The same for a message of one rank, to which this rank sends one afterwards. It first polls only that
+  /// rank's mail, about as long as a message and its answer take between distant cores: polling all mail
+  /// takes longer.
   template <std::predicate Condition>
   void exchange(Condition&& condition, rank_t with, waiting_for const& why) {
     if (condition()) return;
@@ -218,7 +218,7 @@ class mail_line {
  private:
   static constexpr int brief_looks = 8;  ///< where ranks share cores, and the awaited one may need this core
   static constexpr int eager_looks = 2000;
-  static constexpr int most_messages = 16;  ///< of one rank, before this rank looks for the others' mail
+  static constexpr int most_messages = 16;  ///< of one rank, before this rank polls the others' mail
 
   template <class Condition>
   [[gnu::noinline]] void wait_on_all(Condition&& condition, waiting_for const& why) {

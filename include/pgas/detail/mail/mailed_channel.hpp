@@ -28,13 +28,13 @@ struct mailed_channel_steps {
 /// Source: the user network of TILE-Gx (Shahmirzadi 2014, sections 3.2 and 3.3), with credits as in
 /// VIA-like transports.
 ///
-/// States    A message is kept by its sender, or under way in the mailbox, or in a queue of its receiver.
-///           A sender has `room` words at each queue of each receiver. A message takes its words from these
-///           when it leaves. The receiver owes them when it has taken the message, and returns them with the
-///           next message to that sender. It returns them in a message of their own when they are half of the
-///           room.
-/// Progress  A rank takes messages out of the mailbox in `poll`, and in each wait in the library: the mailbox
-///           serves this channel. So a full queue does not hold up the other three.
+/// States    A message is kept by its sender, or under way in the mailbox, or in a queue of its receiver. A
+///           sender has `room` words at each queue of each receiver, and a message uses its words of them
+///           when it leaves. When the receiver has removed the message, it owes these words to the sender. It
+///           returns them with the next message to that sender, or, when they are half of the room, in a
+///           message of their own.
+/// Progress  A rank receives messages in `poll`, and in each wait in the library: the mailbox serves this
+///           channel. So a full queue does not hold up the other three.
 /// Handlers  run one after the other, outside of the mailbox's poll. A send in a handler must not wait. If it
 ///           finds no room, the channel keeps the message, and later messages to the same queue stay behind
 ///           it. While `room` words or more are kept, no handler begins.
@@ -89,7 +89,7 @@ class mailed_channel {
   }
   std::size_t poll() { return state_->poll(); }
 
-  /// No handler runs while it lives.
+  /// While it lives, no handler runs.
   class held {
    public:
     held(held const&) = delete;
@@ -109,7 +109,7 @@ class mailed_channel {
   static constexpr unsigned credit_bits = 14;
   static constexpr word most_credit = (word{1} << credit_bits) - 1;
 
-  /// The words of a sender that its receiver has taken, for each queue of one of the two.
+  /// For each queue, the words of a sender that its receiver has removed.
   using credits = std::array<std::uint16_t, queues>;
 
   struct kept_message {
@@ -181,7 +181,7 @@ class mailed_channel {
     [[nodiscard]] bool try_send(rank_t to, std::size_t queue, std::span<word const> message) {
       return !(Steps.stays_behind && is_behind(to, queue, kept.size())) && try_mail(to, queue, message);
     }
-    /// Gives a message to the mailbox, with what this rank owes its receiver.
+    /// Passes a message to the mailbox, with the words that this rank owes its receiver.
     [[nodiscard]] bool try_mail(rank_t to, std::size_t queue, std::span<word const> message) {
       auto& left = free[static_cast<std::size_t>(to)][queue];
       if (left < message.size()) return false;
@@ -259,8 +259,8 @@ class mailed_channel {
       owe(one.from, queue, one.words);
       return one;
     }
-    /// Waits until a condition holds that messages, or room for one, make true. Each message begins the wait
-    /// anew, so that a search for deadlocks finds no rank that still makes progress.
+    /// Waits until a condition holds that messages, or room for one, make true. Each message restarts the
+    /// wait, so that a search for deadlocks finds no rank that still makes progress.
     template <std::predicate Condition>
     void wait(Condition&& condition, std::string_view operation, group awaited) {
       while (!condition()) {
@@ -331,8 +331,9 @@ class mailed_channel {
       --holds;
       remind();
     }
-    /// Lets the next wait call handlers for messages that arrived earlier. Some waits look for messages only
-    /// when one has come, so this rank sends itself one without words. If there is no room, one is there.
+    /// Lets the next wait call handlers for messages that arrived earlier. Some waits poll for messages only
+    /// when one has arrived, so this rank sends itself one without words. If there is no room, another
+    /// message is there.
     void remind() noexcept {
       for (std::size_t queue = 0; queue < queues && Steps.reminds; ++queue) {
         if (!is_handling && may_handle(queue)) return static_cast<void>(try_mail(backend.rank(), 0, {}));

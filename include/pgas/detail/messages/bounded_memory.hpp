@@ -11,11 +11,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The memory of one messenger: all that it allocates, counted, and never more than a budget.
 ///
-/// A reservation keeps bytes free for messages that may come without a question. An allocation that breaks
-/// the budget would be a defect of a protocol; it throws std::bad_alloc.
+/// A reservation keeps bytes free for messages that may arrive without a question. An allocation beyond the
+/// budget would be a defect of a protocol; it throws std::bad_alloc.
 class bounded_memory final : public std::pmr::memory_resource {
  public:
-  /// The size that an allocation of `bytes` counts with.
+  /// The size for which an allocation of `bytes` counts.
   static constexpr std::size_t rounded(std::size_t bytes) noexcept { return (bytes + 15) / 16 * 16; }
 
   explicit bounded_memory(std::size_t budget) noexcept : budget_(budget) {}

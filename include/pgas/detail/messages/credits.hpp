@@ -12,13 +12,13 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// The policy by which a receiver lets messages come without a question. Each of them has reserved memory.
+/// The policy by which a receiver lets messages arrive without a question. Each of them has reserved memory.
 ///
-/// `is_unlimited`: every message leaves at once, and no memory is bounded. `returns`: what a sender has used
-/// goes back to that sender. `state_bytes(ranks)` bounds what the policy allocates for itself. `first(free,
-/// ranks)` is each sender's credit from the start, a multiple of 16. `received(message)` tells of a receive
-/// that the program has ended. `plan(longest, grant)` calls grant(sender, bytes): the sender should have
-/// credit for that much memory. It plans for no message above `longest` bytes.
+/// `is_unlimited`: every message leaves at once, and memory is not bounded. `returns`: used credit goes back
+/// to its sender. `state_bytes(ranks)` bounds what the policy allocates for itself. `first(free, ranks)` is
+/// each sender's initial credit, a multiple of 16. `received(message)` reports a receive that the program has
+/// ended. `plan(longest, grant)` calls grant(sender, bytes): the sender should have credit for that much
+/// memory. It plans for no message above `longest` bytes.
 template <class C>
 concept message_credits = std::constructible_from<C, detail::bounded_memory&, rank_t> &&
                           requires(C c, std::size_t bytes, rank_t ranks, arrived_message const& m,
@@ -51,7 +51,7 @@ struct no_credits {
 };
 static_assert(message_credits<no_credits>);
 
-/// Each sender has an equal share of half of the free memory, and gets back what it has used.
+/// Each sender has an equal share of half of the free memory, and gets used credit back.
 struct static_credits {
   static constexpr std::string_view name = "static_credits";
   static constexpr bool is_unlimited = false;
@@ -68,7 +68,7 @@ struct static_credits {
 };
 static_assert(message_credits<static_credits>);
 
-/// Senders have credit without end: every message leaves at once. The baseline, whose memory nothing bounds.
+/// Senders have unlimited credit: every message leaves at once. A baseline, whose memory is not bounded.
 struct unlimited_credits {
   static constexpr std::string_view name = "unlimited";
   static constexpr bool is_unlimited = true;
@@ -83,7 +83,7 @@ struct unlimited_credits {
 };
 static_assert(message_credits<unlimited_credits>);
 
-/// A sender has credit for the messages that its receiver predicts, which it expects among the next `Ahead`.
+/// Senders have credit for the messages that their receiver predicts among the next `Ahead` ones.
 ///
 /// The stream is the logical one: the order in which the program ends its receives. After each `Ahead` / 2
 /// receives the receiver predicts the next `Ahead` ones, and grants what their senders lack. Senders whose

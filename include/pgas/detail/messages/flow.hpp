@@ -17,19 +17,19 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
 /// One rank's side of Ferreras' flow control: what it does with each letter, and which letters it sends.
 ///
 /// Source: Ferreras 2008, section 4.3, the "short-memory" protocol; section 3.4 for credits.
-/// Send      queued -> asked -> sending -> done. A hold takes it from asked to held, and a clear from there
-///           to sending. A refusal takes it back to queued. On a credit it goes from queued to sending at
+/// Send      queued -> asked -> sending -> done. A hold moves it from asked to held, and a clear from there
+///           to sending. A refusal moves it back to queued. With credit it goes from queued to sending at
 ///           once. A short message travels in its question, and a clear without a place ends it.
 /// Receive   posted -> filling -> done, or done at once if the message has come before.
 /// Question  A receiver answers clear if a receive waits or a buffer fits, hold if only the envelope fits,
-///           and refuse else. It notes a refusal in one bit. A new receive, or memory that comes back, raises
+///           and refuse otherwise. It records a refusal in one bit. A new receive, or freed memory, raises
 ///           the age of such a sender and lets it ask for its whole queue again, in order.
 /// Order     A clear of a held message leaves after the hold, even if the mailbox had no room for the hold.
 /// Ages      A question of an earlier age is refused, since an earlier message may be asked for after it.
-/// Differs   The sender asks again by itself when a question of an earlier age comes back; in the source the
+/// Differs   The sender asks again by itself when a question of an earlier age is refused; in the source the
 ///           receiver tells it to. A refused sender's later messages get no memory, so messages of different
-///           lengths keep their order. Memory that comes back wakes one sender, in turn. At most four
-///           questions a pair have no answer, so the emergency memory is four answers for each rank.
+///           lengths keep their order. Freed memory wakes one sender, in turn. At most four questions per
+///           pair have no answer, so the emergency memory is four answers for each rank.
 /// Control   message_form::control is section 4.5.1's form for data that are received in order: a refused
 ///           sender asks for its first message alone, so no question of an earlier age can come.
 template <mailbox Mailbox, message_credits Credits, message_form Form = message_form::tagged,
@@ -120,7 +120,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     pool_.give_back(r);
   }
 
-  /// Takes what has arrived, and sends what has room.
+  /// Receives what has arrived, and sends what has room.
   void work() {
     if (is_at_work_) return;
     is_at_work_ = true;
@@ -185,7 +185,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     return (r.peer == any_sender || r.peer == from) && (r.tag == any_tag || r.tag == tag);
   }
   static word place_of(sink& s) noexcept { return static_cast<word>(std::bit_cast<std::uintptr_t>(&s)); }
-  /// The first receive that waits for this message, and now gets it; or null.
+  /// The first waiting receive that matches this message; or null.
   request* match(rank_t from, word tag, std::size_t bytes) noexcept {
     for (request* r = posted_.first(); r != nullptr;) {
       request* const next = r->after;
@@ -197,7 +197,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     }
     return nullptr;
   }
-  /// Makes a receive the place of a message, unless the message is too long.
+  /// Makes a receive the destination of a message, unless the message is too long.
   bool begin(request& r, arrived_message const& envelope) noexcept {
     r.envelope = envelope;
     r.bytes = envelope.bytes;
@@ -206,7 +206,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     if (r.state == request::too_long) ++news_;
     return r.state == request::filling;
   }
-  /// Gives a message that has come to a receive.
+  /// Gives a message that has arrived to a receive.
   void give(record& m, request& r) {
     if (!begin(r, {m.from, m.tag, m.bytes})) return;
     if (m.is_held) {
@@ -317,7 +317,8 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
       if (p.has_failed) return wake(p);
     }
   }
-  /// Clears a peer's held messages that receives have taken; returns false if the mailbox has no room.
+  /// Sends clears for a peer's held messages that receives have matched; returns false if the mailbox has no
+  /// room.
   bool clear_held(peer& p, rank_t to) {
     if (p.clears_due == 0) return true;
     for (request& r : pool_.all()) {
@@ -330,7 +331,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     }
     return true;
   }
-  /// Reserves memory for messages that are predicted, or asks others for theirs.
+  /// Reserves memory for predicted messages, or asks other ranks to return theirs.
   void grant(rank_t to, std::size_t cost) noexcept {
     peer& p = at(to);
     if (p.granted >= cost) return;
@@ -346,7 +347,8 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     }
   }
 
-  /// Sends what this rank owes a peer; returns false at the first letter for which the mailbox has no room.
+  /// Sends the answers that this rank owes a peer; returns false at the first letter for which the mailbox
+  /// has no room.
   bool pay(peer& p, rank_t to) {
     if (!Steps.clears_after_hold && !clear_held(p, to)) return false;
     for (; p.answers_left > 0; p.pop()) {

@@ -162,8 +162,8 @@ class mailed_messenger {
       }
       return envelope;
     }
-    /// Waits until a condition holds that letters, or room for one, make true. Each letter begins the wait
-    /// anew, so that a search for deadlocks finds no rank that still makes progress.
+    /// Waits until a condition holds that letters, or room for one, make true. Each letter restarts the wait,
+    /// so that a search for deadlocks finds no rank that still makes progress.
     template <std::predicate Condition>
     void until(Condition&& condition, std::string_view operation, group awaited) {
       while (!condition()) {

@@ -68,8 +68,8 @@ class sender_side {
   [[nodiscard]] bool may_leave(peer const& p, request const& r) const noexcept {
     return Credits::is_unlimited || (r.bytes <= options_.eager_bytes && record::cost(r.bytes) <= p.credit);
   }
-  /// Sends questions and bytes up to the first letter for which the mailbox has no room. Then room that comes
-  /// back calls the service of this rank.
+  /// Sends questions and bytes up to the first letter for which the mailbox has no room. When there is room
+  /// again, the service of this rank is called.
   void carry_on(peer& p, rank_t to) {
     if (p.leaving != nullptr && !stream(*p.leaving, to, {.kind = letter_kind::more})) return;
     p.leaving = nullptr;
@@ -108,7 +108,7 @@ class sender_side {
     ++counts_.asked;
     return true;
   }
-  /// Lets a message go on a credit; returns false if some of its bytes remain.
+  /// Sends a message on a credit; returns false if some of its bytes remain.
   bool leave(peer& p, request& r, rank_t to) {
     std::uint64_t const length = r.bytes;
     std::size_t const count = std::min(first_bytes, r.bytes);

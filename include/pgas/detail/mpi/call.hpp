@@ -13,7 +13,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// Throws what MPI says about a call that has failed.
+/// Throws MPI's message about a call that has failed.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(int code, std::string_view call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -31,8 +31,8 @@ inline void check_call(int code, std::string_view call) {
     refuse_call(code, call);
 }
 
-/// Ends all processes. The launcher of MPICH may drop what a process has said just before, so it gets time to
-/// pass that on.
+/// Ends all processes. The launcher of MPICH may drop output written just before, so it gets time to pass
+/// that on.
 [[noreturn]] inline void abort_all(MPI_Comm ranks) {
   std::fflush(stderr);
   ::usleep(200'000);

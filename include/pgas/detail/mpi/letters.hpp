@@ -23,14 +23,14 @@ struct letter_head {
   std::uint64_t box = 0;   ///< the number of the mailbox, which all ranks of its team know
   std::uint64_t from = 0;  ///< the sender's number in the team
   std::uint64_t room =
-      0;  ///< the number of the receiver's letters that the sender has taken, and not told yet
+      0;  ///< the number of the receiver's letters that the sender has received and not yet reported
 };
 
 /// One rank's side of a mailbox: the letters that have arrived, and the room that this rank has at others.
 ///
 /// At first each rank has room for `capacity` letters at each other rank. A receiver returns the room of
-/// letters that it has taken, with its next letter or when `much` of it has come together. All ranks are
-/// numbers in the team. Memory: an entry for each rank that has sent or received, and the letters.
+/// received letters with its next letter, or when `much` of it has accumulated. Ranks are numbers in the
+/// team. Memory: an entry for each rank that has sent or received, and the letters.
 class letter_box {
  public:
   static constexpr std::uint64_t capacity = 16;
@@ -46,7 +46,7 @@ class letter_box {
     auto const found = known_.find(at);
     return found == known_.end() || found->second.under_way < capacity;
   }
-  /// Takes room for a letter to this rank, and returns the room that the letter returns.
+  /// Reserves room for a letter to this rank, and returns the room that the letter carries back.
   [[nodiscard]] std::uint64_t begin_letter(rank_t to) {
     auto& other = known_[to];
     ++other.under_way;
@@ -60,7 +60,7 @@ class letter_box {
     arrived_.push_back({from, std::vector<std::byte>(bytes.begin(), bytes.end())});
   }
   [[nodiscard]] std::size_t count() const noexcept { return arrived_.size(); }
-  /// Takes the oldest letter, whose room this rank then owes to the sender.
+  /// Removes the oldest letter, whose room this rank then owes to the sender.
   [[nodiscard]] letter take() {
     letter first = std::move(arrived_.front());
     arrived_.pop_front();
@@ -105,14 +105,14 @@ class letter_boxes {
 
 /// Carries the letters of all mailboxes of a rank, each in a message of MPI with a tag of its own.
 ///
-/// A rank that has never had a mailbox looks for no letter. Memory: the letters that have not left.
+/// A rank that has never had a mailbox polls for no letter. Memory: the letters that have not left.
 class letters {
  public:
   letters(MPI_Comm ranks, int tag) noexcept : ranks_(ranks), tag_(tag) {}
   letters(letters const&) = delete;
   letters& operator=(letters const&) = delete;
 
-  /// A number for a new mailbox, which no other rank gives.
+  /// A number for a new mailbox that no other rank uses.
   [[nodiscard]] std::uint64_t new_number(rank_t self) noexcept {
     return static_cast<std::uint64_t>(self + 1) << 40U | ++numbers_;
   }
@@ -122,7 +122,7 @@ class letters {
   }
   void remove(std::uint64_t number) { boxes_.remove(number); }
 
-  /// Earlier changes of words are complete when their calls return.
+  /// A call that changes a word returns when the change is complete.
   [[nodiscard]] static constexpr bool is_settled(rank_t /*except*/) noexcept { return true; }
   /// Sends to a rank of the job. A letter carries a release: the rank that receives it sees this rank's
   /// stores.

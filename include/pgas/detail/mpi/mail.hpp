@@ -20,11 +20,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 /// bootstrap, and waits.
 ///
 /// Each rank has a job block of its own, or shares that of its node. A failure goes from the rank that failed
-/// to all others. A key goes down a binomial tree from the rank that put it. A rank that waits for long tells
-/// rank 0, whose search for deadlocks thus sees the waits of all ranks. A record that no longer arrives names
-/// a wait that may have ended, and the search does not count it: it asks for looks that go on.
+/// to all others. A key goes down a binomial tree from the rank that put it. A rank that waits for long
+/// reports to rank 0, whose search for deadlocks thus sees the waits of all ranks. A record whose rank has
+/// stopped reporting may belong to a wait that has ended, so the search does not count it.
 ///
-/// Every wait of the library polls. To poll also lets MPI carry out accesses of other ranks to this one.
+/// Every wait of the library polls. Polling also lets MPI carry out accesses of other ranks to this one.
 class mail {
  public:
   /// The ranks `together` share the job block with this one.
@@ -177,8 +177,8 @@ class mail {
     return std::binary_search(together_.begin(), together_.end(), rank);
   }
 
-  /// Tells all others of a failure, unless they know. One rank of a block does so: the one that failed, or
-  /// the first for a rank of another block.
+  /// Reports a failure to all others, unless they know it. One rank of a block does so: the one that failed,
+  /// or the first for a rank of another block.
   void announce() {
     if (told_) return;
     told_ = true;
@@ -194,7 +194,7 @@ class mail {
     }
   }
 
-  /// Tells rank 0 what this rank waits for, now and then, if it has waited for long.
+  /// Reports this rank's wait to rank 0 from time to time, if it has lasted long.
   void report() {
     auto const& mine = job_.record();
     std::uint64_t const wait = mine.wait.load(std::memory_order_relaxed);  // this thread's own

@@ -15,8 +15,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
 /// A mailbox of processes of MPI, whose letters a `Carrier` brings: `letters`, or the wire of `cluster`.
 ///
-/// A rank has room for 16 letters at each other rank, and learns from messages of the receiver that room has
-/// come back. No call waits. Memory: that of its letter_box, so it grows with the ranks that this one writes
+/// A rank has room for 16 letters at each other rank, and learns from messages of the receiver that there is
+/// room again. No call waits. Memory: that of its letter_box, so it grows with the ranks that this one writes
 /// to.
 template <class Carrier>
 class mailbox {
@@ -26,8 +26,8 @@ class mailbox {
   mailbox(std::shared_ptr<Carrier> by, job const& mine, std::uint64_t number, team_ranks const& ranks)
       : here_(std::make_unique<place>(std::move(by), mine, number, ranks)) {}
 
-  /// Sends if the receiver has room, and no change by this rank of a word of a third one is under way: the
-  /// receiver must find such a change. Throws errc::invalid_argument if the message exceeds
+  /// Sends if the receiver has room, and if no change by this rank of a third rank's word is under way, since
+  /// the receiver must find such a change. Throws errc::invalid_argument if the message exceeds
   /// max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {

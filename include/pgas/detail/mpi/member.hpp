@@ -21,7 +21,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
 /// A window of MPI that a communicator keeps. The objects of the library on this rank share it; when the last
-/// of them is gone, the window is unused.
+/// of them is destroyed, the window is unused.
 struct kept_window {
   MPI_Win window = MPI_WIN_NULL;
   std::shared_ptr<void> memory = {};  ///< of the library, if MPI has not allocated it
@@ -57,7 +57,7 @@ class communicator {
     return made;
   }
 
-  /// Keeps a window that all ranks of the team have just made; MPI_WIN_NULL where memory does without.
+  /// Keeps a window that all ranks of the team have just made; MPI_WIN_NULL for memory without a window.
   std::shared_ptr<kept_window> keep(MPI_Win made) {
     return windows_.emplace_back(std::make_shared<kept_window>(kept_window{made}));
   }
@@ -111,8 +111,8 @@ enum class node_shares {
 /// One rank's membership in a job whose ranks are processes of MPI.
 ///
 /// The job works on duplicates of the communicator that it is given: one for windows and collectives, and one
-/// for mail. It waits by polling, so that a failure ends every wait, and gives up its core meanwhile, which
-/// MPI's own waits do not.
+/// for mail. It waits by polling, so that a failure ends every wait. Between polls it gives up its core,
+/// which MPI's own waits do not.
 class member {
  public:
   /// Joins the job of all ranks of `given`. Collective over them.
@@ -162,14 +162,14 @@ class member {
   /// The window with a guard for each rank of several: one word, which is 1 while a rank modifies elements.
   [[nodiscard]] MPI_Win guards() const noexcept { return guards_->window; }
 
-  /// Returns whether it pays to knock before MPI waits for a target.
+  /// Returns whether it pays to call `knock` before MPI waits for a target.
   [[nodiscard]] bool yields() const noexcept { return yields_; }
-  /// Returns when this rank of the job has answered. It throws no failure of the job: the memory of an
-  /// operation under way must outlast it, and MPI's own waits do not end earlier either.
+  /// Asks a rank of the job for an answer, and returns when it has come. It throws no failure of the job: the
+  /// memory of an operation under way must outlast it, and MPI's own waits do not end earlier either.
   ///
   /// MPICH 4.0 carries out every access at its target's next call of MPI, also within a node, and spins until
-  /// then. If ranks share cores, the target gets none before the time slice of this rank ends. So this rank
-  /// asks the target for its guard, and yields until the answer. The target is then in its own wait, and
+  /// then. If ranks share cores, the target does not run before the time slice of this rank ends. So this
+  /// rank asks the target for its guard, and yields until the answer. The target is then in its own wait, and
   /// serves the access at once.
   void knock(rank_t target) {
     if (target == job_.rank()) return;
@@ -181,8 +181,8 @@ class member {
     while (!is_complete(request)) give_up_core();
   }
 
-  /// Returns when these ranks of the job have all come here, and serves meanwhile. Comes before a collective
-  /// call of MPI that does not serve. Collective over them.
+  /// Returns when these ranks of the job have all called it, and serves meanwhile. Call it before a
+  /// collective call of MPI, which does not serve. Collective over them.
   void meet(std::vector<rank_t> const& members) const {
     std::size_t const size = members.size();
     auto const self =
@@ -221,7 +221,7 @@ class member {
   /// A tag for messages of this job, for kinds from 0 to 7.
   [[nodiscard]] int tag(int kind) const noexcept { return number_ % 4000 * 8 + kind; }
 
-  /// Receives and sends mail and letters, and lets MPI work.
+  /// Receives and sends mail and letters, and lets MPI progress.
   void poll() {
     mail_.poll();
     letters_.poll();
@@ -262,13 +262,13 @@ class member {
   }
 
   /// Returns when all ranks have returned from their bodies. Collective. After a failure a rank may never
-  /// come; then this rank ends all processes, and says why. Calls `serve` meanwhile.
+  /// arrive; then this rank ends all processes, and says why. Calls `serve` meanwhile.
   void await_all(function_ref<void()> serve) {
     if (job_.failed()) mail_.poll();
     auto const started = std::chrono::steady_clock::now();
     constexpr std::chrono::milliseconds patience(1500);
-    // All letters have come when two counts in a row agree that as many were received as were sent (Mattern
-    // 1987). A letter that nobody receives would stay in MPI.
+    // All letters have arrived when two counts in a row agree that as many were received as were sent
+    // (Mattern 1987). A letter that is not received would stay in MPI.
     std::array<std::uint64_t, 2> before{1, 0};
     for (std::array<std::uint64_t, 2> all{}; all[0] != all[1] || all != before;) {
       before = all;

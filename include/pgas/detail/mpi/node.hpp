@@ -119,7 +119,7 @@ class node {
     ::close(fd);
     return joined;
   }
-  /// The first rank of the node tells the others. Collective over the node.
+  /// The first rank of the node sends it to the others. Collective over the node.
   void tell(place& where) const {
     check_call(MPI_Bcast(&where, sizeof where, MPI_BYTE, 0, here_), "MPI_Bcast");
   }

@@ -68,10 +68,10 @@ using bits_of = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>
 
 /// Memory of each rank of a team that MPI reaches: a window of MPI in one passive epoch from its creation on.
 ///
-/// Source: foMPI, Gerstenberger 2014, whose windows also serve one lock_all for long; MPI-3.1, chapter 11.
-/// The memory model must be the unified one, in which a rank's own loads and stores, and the accesses of
-/// others, reach the same copy. Displacements are in bytes. The destructor does not block, see communicator.
-/// A team of one process has no window of MPI, but plain memory: the component rdma of Open MPI 4.1 makes no
+/// Source: foMPI, Gerstenberger 2014, whose windows also use one long lock_all; MPI-3.1, chapter 11. The
+/// memory model must be the unified one, in which a rank's own loads and stores, and the accesses of others,
+/// reach the same copy. Displacements are in bytes. The destructor does not block, see communicator. A team
+/// of one process has plain memory instead of a window of MPI: the component rdma of Open MPI 4.1 makes no
 /// window for one process, and a program that calls MPI_Init itself has that component.
 class rma_window {
  public:
@@ -83,7 +83,7 @@ class rma_window {
       : member_(std::move(mine)), team_(std::move(team)) {
     member_->free_unused(*team_);
     // Not empty: some MPIs hang on windows without memory (issue 239 of dash-project/dash). Whole lines: if
-    // the size is no multiple of 16, MPICH 4.0.2 tells the second rank of a node a base that is up to 8 bytes
+    // the size is no multiple of 16, MPICH 4.0.2 gives the second rank of a node a base that is up to 8 bytes
     // off (found by tests/conformance/segment.hpp).
     std::size_t const taken = std::max((bytes + line - 1) / line * line, line);
     void* base = nullptr;
@@ -169,8 +169,8 @@ class rma_window {
     knock(target);
     check_call(MPI_Win_flush(target, get()), "MPI_Win_flush");
   }
-  /// A local flush of MPICH 4.0.2 may return before a get has arrived (found by random programs), so there
-  /// every flush is a whole one.
+  /// A local flush of MPICH 4.0.2 may return before a get has arrived (found by random programs), so every
+  /// flush is a full one there.
   void flush_local(rank_t target) const {
 #if defined(OPEN_MPI)
     if (!is_alone()) check_call(MPI_Win_flush_local(target, get()), "MPI_Win_flush_local");
@@ -179,7 +179,7 @@ class rma_window {
 #endif
   }
 
-  // Atomic operations on one element, which have happened when the call returns.
+  // Atomic operations on one element, which are complete when the call returns.
 
   template <class T>
   T fetch_op(rank_t target, std::size_t at, T value, op_kind kind) const {
@@ -235,7 +235,7 @@ class rma_window {
     return native_element<T>(*reinterpret_cast<T*>(own_.data() + at));
   }
 
-  /// The promises to MPI.
+  /// Hints to MPI.
   class hints {
    public:
     hints() {
@@ -253,8 +253,8 @@ class rma_window {
     MPI_Info info_ = MPI_INFO_NULL;
   };
 
-  /// Keeps other ranks' atomic operations out of a target where MPI cannot compare and swap; else it is
-  /// nothing.
+  /// Keeps other ranks' atomic operations out of a target where MPI cannot compare and swap; elsewhere it
+  /// does nothing.
   class guard {
    public:
     guard(rma_window const& of, rank_t target) {

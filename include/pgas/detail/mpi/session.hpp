@@ -41,7 +41,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 }
 
 /// An MPI and its launchers, in the order in which they are tried. Debian installs each MPI's commands under
-/// its own name, beside those without one. `pgas-run`, which is no program on MPI, reads it too.
+/// its own name, besides those without one. `pgas-run`, which is not compiled for MPI, reads it too.
 struct implementation {
   std::string_view name;
   std::array<char const*, 3> launchers;
@@ -72,7 +72,7 @@ struct implementation {
 inline constexpr implementation mpich{"MPICH", {"mpirun.mpich", "mpiexec.hydra", "mpirun"}};
 inline constexpr implementation open_mpi{"Open MPI", {"mpirun.openmpi", "orterun", "mpirun"}};
 
-/// This variable tells a process that a launcher was to start it as one of several.
+/// This variable tells a process that a launcher should have started it as one of several.
 inline constexpr char const* begun = "PGAS_MPI_BEGUN";
 
 /// Replaces this process by a launcher, and says so on standard error in a line that begins with `who`.
@@ -191,7 +191,7 @@ class session {
   }
 
  private:
-  /// What the sessions of all shared objects have in common. The first session is the one that finalizes MPI.
+  /// What the sessions of all shared objects share. The first session is the one that finalizes MPI.
   struct of_process {
     static constexpr std::string_view shared_name = "sessions of MPI";
     int last_number = 0;

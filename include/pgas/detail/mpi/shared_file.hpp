@@ -20,8 +20,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 /// it writes, so that nodes which write into one page lose nothing.
 ///
 /// Each rank opens the file for itself, so no call waits for another rank: a rank in a collective call of MPI
-/// would serve nobody. Strips of ranks are long, so there is little that a collective write could join.
-/// Throws `error` with what MPI says.
+/// would serve no other rank. The ranks write long strips, which a collective write could hardly combine
+/// further. Throws `error` with MPI's message.
 class shared_file {
  public:
   shared_file(std::string const& path, bool writes) {

@@ -15,8 +15,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-// The part of <thread> that platform code needs. That header costs a program as much compile time as
-// <vector>.
+// The part of <thread> that platform code needs. That header takes a program as long to compile as <vector>.
 
 /// Lets another thread have this core: std::this_thread::yield().
 ///
@@ -41,7 +40,7 @@ class core_number {
  public:
   core_number() noexcept {
 #if __has_include(<sys/rseq.h>)
-    // Found once: the library's words are on two more pages.
+    // Looked up once: the library's words are on two more pages.
     if (__rseq_size != 0) at_ = __rseq_offset + static_cast<std::ptrdiff_t>(offsetof(::rseq, cpu_id));
 #endif
   }

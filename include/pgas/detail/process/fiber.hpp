@@ -95,7 +95,7 @@ class fiber_stack {
   fiber_stack& operator=(fiber_stack&&) = delete;
   ~fiber_stack() {
 #if defined(PGAS_FIBERS_UNDER_ASAN)
-    // The next user of this memory must not find the red zones of the stack's last frames.
+    // The next user of this memory must not find the stale red zones of the stack.
     __asan_unpoison_memory_region(bottom(), size());
 #endif
     if (is_own_) ::munmap(bottom() - guard_bytes, guard_bytes + size());
@@ -126,13 +126,12 @@ class fiber_stack {
 /// its destructor runs, a fiber must have been resumed to its end, or never.
 ///
 /// Every switch is announced to the sanitizers. It also exchanges the C++ runtime's exceptions in flight,
-/// which are kept per thread. A fiber may therefore be suspended inside a handler, or inside a destructor
-/// during unwinding.
+/// which are kept per thread. So a fiber may be suspended inside a handler, or inside a destructor during
+/// unwinding.
 ///
-/// The thread sanitizer keeps a stack of calls for each fiber, and adds each call and return that it sees.
-/// Between the announcement of a switch and the switch it must see none. The functions that switch are
-/// therefore hidden from it. They use the jump of Boost.Context, not its fibers, since the functions of those
-/// are visible.
+/// The thread sanitizer keeps a stack of calls for each fiber, and adds each call and return that it sees. It
+/// must see none between the announcement of a switch and the switch. So the functions that switch are hidden
+/// from it. They use the jump of Boost.Context, not its fibers, since the functions of those are visible.
 class fiber {
  public:
   template <class Main>

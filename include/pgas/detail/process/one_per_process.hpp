@@ -18,11 +18,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The objects that all shared objects of a process have in common.
+/// The objects that all shared objects of a process share.
 ///
 /// An inline variable or a static local exists once in each shared object that hides its symbols, and once
-/// more in a program that loads a library by dlopen. No symbol is common to all of them. So the place of this
-/// list stands where every shared object finds it without a symbol: libc keeps a text for each name of a
+/// more in a program that loads a library by dlopen. No symbol is common to all of them. So the address of
+/// this list is kept where every shared object finds it without a symbol: libc keeps a text for each
 /// catalogue of messages, once a process. A fork copies it, and exec starts without it.
 class process_objects {
  public:
@@ -45,7 +45,7 @@ class process_objects {
     return mine->object;
   }
 
-  /// The 64-bit FNV-1a hash of a name, and of the level of checks, on which a layout may depend.
+  /// The 64-bit FNV-1a hash of a name and of the assertion level, on which a layout may depend.
   static constexpr std::uint64_t key_of(std::string_view name) noexcept {
     std::uint64_t hash = 0xcbf29ce484222325U + static_cast<std::uint64_t>(assertions);
     for (char const c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -90,16 +90,16 @@ class process_objects {
 };
 [[gnu::visibility("hidden")]] inline process_objects::list& process_objects::at_start = root();
 
-/// A type with one object in a process, or one in a thread. Compilers write the names of types differently,
-/// so such a type has a `shared_name`, which no other one has.
+/// A type with one object in a process, or one in a thread. Compilers spell the names of types differently,
+/// so such a type has a unique `shared_name`.
 template <class T>
 concept shared_by_objects = !std::is_polymorphic_v<T> && requires {
   { T::shared_name } -> std::convertible_to<std::string_view>;
 };
 
-/// The one object of a type in the process, whichever shared object asks first. It is never destroyed, so
-/// that destructors of static objects find it, too. A virtual function would be lost with the shared object
-/// that has made it, so the type has none.
+/// The one object of a type in the process, whichever shared object uses it first. It is never destroyed, so
+/// destructors of static objects can use it. A virtual function would disappear with the shared object that
+/// made it, so the type has none.
 template <shared_by_objects T>
 T& one_per_process() {
   static T& one = *static_cast<T*>(process_objects::find(
@@ -119,7 +119,7 @@ struct thread_key {
 template <class T>
 concept plain_bytes = std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>;
 
-/// The one object of a type in this thread, with zeros at first, whichever shared object asks first. It lives
+/// The one object of a type in this thread, zero at first, whichever shared object uses it first. It lives
 /// until the thread has ended. Costs a call of the thread library.
 template <shared_by_objects T>
   requires plain_bytes<T>
@@ -134,7 +134,7 @@ T& one_per_thread() {
   return *static_cast<T*>(found);
 }
 
-/// The place of an object that more than zeros make.
+/// The place of an object that needs a constructor.
 template <shared_by_objects T>
 struct thread_place {
   static constexpr std::string_view shared_name = T::shared_name;

@@ -39,9 +39,9 @@ class uninterrupted {
 ///
 /// While it is written, the file has no name (O_TMPFILE), so nothing of it stays, whatever ends the process.
 /// `commit` gives it its name. If the path has a file already, `commit` needs a second name for an instant,
-/// since no system call replaces a name by a nameless file. No signal but SIGKILL comes between the two
-/// steps. A file system without nameless files, or a system without /proc, gets a file NAME.NUMBER.part,
-/// which the destructor removes. No function follows a link at such a name.
+/// since no system call replaces a name by a nameless file. No signal but SIGKILL interrupts the two steps. A
+/// file system without nameless files, or a system without /proc, gets a file NAME.NUMBER.part, which the
+/// destructor removes. No function follows a link at such a name.
 ///
 /// The new file has the mode of the old one, and its owner and group if the system permits that. Without an
 /// old file, the umask decides. Functions return an errno, or 0.

@@ -20,8 +20,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///
 /// All variables PGAS_..., all options --pgas-... and the launcher's options are read by this class. A value
 /// that is not allowed ends the program with errc::invalid_argument and one form of message: "PGAS_TIMEOUT
-/// takes a number of seconds from 0 to 32000000, not '5s'". An empty variable counts as unset, but for what a
-/// launcher passes on: see launched_rank.
+/// takes a number of seconds from 0 to 32000000, not '5s'". An empty variable counts as unset, except for
+/// those that a launcher passes on: see launched_rank.
 class setting {
  public:
   /// A variable of the environment.
@@ -57,7 +57,7 @@ class setting {
   /// A time in seconds. The limit of one year is as good as never, and fits into every clock.
   [[nodiscard]] double seconds() const {
     constexpr std::uint64_t most = 32'000'000;
-    // Not by from_chars: that of libc++ 19 reads whole numbers alone.
+    // Not by from_chars: that of libc++ 19 reads whole numbers only.
     static ::locale_t const plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
     bool const is_decimal =
         text_.find_first_not_of("0123456789.eE+-") == std::string::npos && text_[0] != '+';

@@ -25,11 +25,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
                        : usual;
 }
 
-/// While it lives, a fiber of this thread that leaves its stack ends the process with a sentence that names
-/// the rank. Without it, the process would end by a SIGSEGV without a word.
+/// While it lives, a fiber of this thread that overflows its stack ends the process with a message that names
+/// the rank. Without it, the process would end by a SIGSEGV without a message.
 ///
-/// The handler of SIGSEGV has a stack of its own. It writes the sentence, and puts the action in force that
-/// it has replaced. The access then ends the process, or does what the program has chosen.
+/// The handler of SIGSEGV has a stack of its own. It writes the message, and restores the previous action.
+/// The access then ends the process, or does what the program has chosen.
 class stack_watch {
  public:
   /// `rank_at` returns the rank below whose stack an address lies, or -1; it outlives the watch. It may call
@@ -63,7 +63,7 @@ class stack_watch {
     of_thread() = outer_;
   }
 
-  /// Writes the sentence.
+  /// Writes the message.
   static void tell(rank_t rank, std::size_t bytes) noexcept {
     std::array<char, 320> text{};
     char* end = text.data();

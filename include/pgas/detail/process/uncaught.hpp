@@ -13,18 +13,18 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Ends a program that catches no pgas::error with the error's sentence in one line, and with exit code 1.
 ///
-/// std::terminate would print the name of a type and dump core, though the program has no fault that a core
-/// shows. The handler is installed when the program first calls run, and only in the place of the standard
-/// library's own; one that the program sets, before or after, stays. What is no pgas::error goes to the
-/// handler before. Within the body of a rank, whose errors run catches, an error has left a function that
-/// must not throw: then the handler before ends the process, too, after the sentence.
+/// std::terminate would print the name of a type and dump core, though a core does not help there. The
+/// handler is installed when the program first calls run, and only in place of the standard library's own;
+/// one that the program sets, before or after, stays. Other exceptions go to the previous handler. Within the
+/// body of a rank, whose errors run catches, an error has left a function that must not throw: then the
+/// previous handler also ends the process, after the message.
 class uncaught_errors {
  public:
   /// Installs the handler, once.
   static void report() noexcept {
     if (std::get_terminate() == standard()) std::set_terminate(&end);
   }
-  /// Makes an error that nobody catches end other processes, too: MPI's.
+  /// Makes an uncaught error end other processes, too: MPI's.
   static void end_all_by(void (*how)() noexcept) noexcept { end_all = how; }
 
   /// This thread runs the body of a rank, or several fibers do.
@@ -52,7 +52,7 @@ class uncaught_errors {
         std::rethrow_exception(thrown);
       } catch (error const& e) {
         say(e);
-      } catch (...) {  // the handler before names it
+      } catch (...) {  // the previous handler names it
       }
     }
     standard()();

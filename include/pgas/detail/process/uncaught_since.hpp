@@ -10,17 +10,16 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Knows whether an exception is in flight that was not when this object was made. A destructor that
+/// Tells whether an exception was thrown after this object was made and is still in flight. A destructor that
 /// synchronizes asks it: during such an exception it must not wait for other ranks.
 ///
-/// The answer is that of std::uncaught_exceptions, which costs two calls into the C++ library and one into
-/// the loader. At both ends of an epoch, those calls were two fifths of the instructions of a lock. The count
-/// is the second of the two words that the Itanium C++ ABI defines for each thread. Their address is looked
-/// up once a thread. Until then a thread has the address of other words, whose count is not 0. So both ends
-/// of an epoch look for one thing, a count that is 0. Only another count is compared with the one before.
+/// The answer is that of std::uncaught_exceptions, without its calls into the C++ library and the loader. The
+/// count is the second of the two words that the Itanium C++ ABI defines for each thread. Their address is
+/// looked up once a thread. Until then a thread has the address of other words, whose count is not 0. So both
+/// ends of an epoch test for a count of 0, and only another count is compared with the earlier one.
 ///
-/// An epoch may look at the count together with a number of its own. Then it makes this object `unsettled`,
-/// and calls settle() unless it knows that seen() is 0.
+/// An epoch may test the count together with a number of its own. Then it makes this object `unsettled`, and
+/// calls settle() unless it knows that seen() is 0.
 class uncaught_since {
  public:
   /// The tag of an object that may have to be settled.

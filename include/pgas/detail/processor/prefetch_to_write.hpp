@@ -5,11 +5,11 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Asks for the line of an address, which this thread will write soon. Never faults.
+/// Requests the line of an address that this thread will write soon. Never faults.
 ///
-/// On x86-64 it is the instruction prefetchw, which takes the line from other caches. For a processor that is
-/// not named, compilers choose an instruction that only reads the line, and the write then asks for it again.
-/// A processor without prefetchw does nothing. Source: AMD's and Intel's manuals, PREFETCHW.
+/// On x86-64 it is the instruction prefetchw, which takes the line from other caches. By default compilers
+/// choose an instruction that only reads the line, and the write then requests it again. A processor without
+/// prefetchw does nothing. Source: AMD's and Intel's manuals, PREFETCHW.
 template <class T>
 [[gnu::always_inline]] inline void prefetch_to_write(T const* at) noexcept {
 #if defined(__x86_64__)

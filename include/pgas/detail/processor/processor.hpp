@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-// Includes only headers of the compiler, so that another processor's code can be checked without its system's
-// headers.
+// Includes only headers of the compiler, so that code for another processor can be checked without the
+// headers of its system.
 #include <cstddef>
 #include <cstdint>
 
@@ -48,7 +48,7 @@ void each_line(std::byte* address, std::size_t bytes, std::size_t line, Step&& s
   for (std::size_t left = (before + bytes - 1) / line + 1; left != 0; --left, at += line) step(at);
 }
 
-// Not inlined: a call costs nothing against the first line, but three loops at each use would.
+// Not inlined: a call costs little compared with the first line, unlike three loops at each use.
 
 /// Writes the lines of a range back to memory; complete after drain_stores.
 [[gnu::noinline]] inline void clean(std::byte* address, std::size_t bytes) noexcept {

@@ -30,7 +30,7 @@ using places = known_places<memory>;
 /// Random pauses of one rank at its accesses and control words, so that ranks meet in other orders.
 ///
 /// A seed chooses the pauses of each rank: the same seed pauses at the same calls. The machine still
-/// schedules the ranks, so the same seed makes the same order likely, and not sure. Seed 0 makes no pause.
+/// schedules the ranks, so the same seed makes the same order likely, but not certain. Seed 0 makes no pause.
 /// Source: pauses at synchronizations by chance, ConTest (Edelstein and others 2002).
 class delays {
  public:
@@ -55,8 +55,8 @@ class delays {
 
 /// The rules of the checker beside "control words order the ranks", all of them on.
 ///
-/// A test takes a type of its own in place of this one, and switches rules off to show that each is needed.
-/// The values are constants here, so a program has no test of a rule at run time.
+/// A test uses a type of its own instead, and switches rules off to show that each is needed. The values are
+/// constants here, so a program tests no rule at run time.
 struct every_rule {
   static constexpr bool earliest() noexcept { return true; }    ///< a wait takes the earliest ending value
   static constexpr bool holders() noexcept { return true; }     ///< shared holders are in no order
@@ -102,10 +102,10 @@ struct accessed_part {
 /// One rank's view of the order of all accesses, and the judge of its own.
 ///
 /// Control words order the ranks. A release leaves the rank's knowledge in the word; an acquire adds the
-/// word's knowledge to the rank's. A wait adds no more than the earliest value left that would have ended it.
-/// A put, get or accumulate is complete at a later flush, and before that in no order with any access, also
-/// with those of its own rank: the log of flushes says when. The result of an access that is unordered with a
-/// conflicting one is errc::race on all ranks.
+/// word's knowledge to the rank's. A wait adds only the knowledge of the earliest value that would have ended
+/// it. A put, get or accumulate is complete at a later flush. Before that it is ordered with no access, not
+/// even with those of its own rank: the log of flushes says when. The result of an access that is unordered
+/// with a conflicting one is errc::race on all ranks.
 template <class Rules = every_rule>
 class checker {
  public:
@@ -145,7 +145,7 @@ class checker {
 
   // The caller holds the lock of the word's history.
 
-  /// This rank has accessed a control word, and learns what its value tells if it acquires.
+  /// This rank has accessed a control word, and acquires the knowledge at its value if `acquires`.
   void loaded(word_history const& of, bool acquires) {
     accessed();
     if (acquires) acquire(of, of.latest());
@@ -154,31 +154,32 @@ class checker {
   void stored(word_history const& of, word value, bool releases) {
     accessed();
     auto const now = of.store(value, last_access_);
-    // Also without a release: the knowledge of the value before goes on with this one.
+    // Also without a release: the knowledge at the earlier value is also at this one.
     hidden_from_sanitizer::tell_release(is_holder() ? of.address_of_holders() : now.address());
     if (!releases || (is_at_element() && Rules::elements())) return;
     release(is_holder() ? now.of_holders() : now.of_all());
   }
-  /// A wait of this rank has ended at `seen`, and acquires unless a test says no. Returns the value that the
-  /// wait takes: the earliest since the rank's access before that ends it.
+  /// A wait of this rank has ended at `seen`, and acquires unless a test disables that. Returns the value
+  /// that ends the wait: the earliest one since the rank's previous access that does.
   template <class Predicate>
   word ended_wait(word_history const& of, word seen, bool acquires, Predicate&& predicate) {
     auto const taken = Rules::earliest() ? of.earliest(last_access_, predicate) : of.latest();
     if (acquires) acquire(of, taken);
     if (!predicate(taken.value())) return accessed(), seen;  // the word has gone on, and its history too
-    // A faster rank would have gone on when the value came, so a next wait may find values from then on.
+    // A faster rank would have seen this value at once, so a later wait may find values from then on.
     last_access_ = std::max(last_access_, taken.since());
     return taken.value();
   }
-  /// Lets what the word's value tells go on with the next one, for the thread sanitizer: this rank learns it.
+  /// For the thread sanitizer: this rank acquires what the word's value carries, so that the next value
+  /// carries it, too.
   void pass_on(word_history const& of) noexcept {
     hidden_from_sanitizer::tell_acquire(of.latest().address());
   }
-  /// Comes before an access to a control word, and before its lock: a test's delay.
+  /// Called before an access to a control word, and before its lock: a test's delay.
   void pause() noexcept { delays_.pause(); }
   void accessed() noexcept { last_access_ = memory_->next_access(); }
 
-  /// Leaves this rank's knowledge at a location or with a message, or takes it over.
+  /// Leaves this rank's knowledge at a location or with a message, or acquires it.
   void release(memory::locked_clock const& at) {
     spin_lock const hold(*at.lock, job_);
     hidden_from_sanitizer::tell_release(at.lock);
@@ -198,14 +199,14 @@ class checker {
     }
   }
 
-  /// This rank begins a collective, whose inside may rely on all that former collectives have taught. Returns
-  /// what the program may rely on.
+  /// This rank begins a collective, inside which it may rely on all that earlier collectives have ordered.
+  /// Returns what the program may rely on.
   [[nodiscard]] vector_clock begin_collective() noexcept {
     vector_clock const promised = known_;
     join(known_, of_collectives_);
     return promised;
   }
-  /// This rank ends it, and knows no more than this, and what it did itself.
+  /// This rank ends it. It keeps this knowledge, and that of its own accesses.
   void end_collective(vector_clock const& promised) noexcept {
     of_collectives_ = known_;
     known_ = promised;
@@ -385,7 +386,7 @@ class checker {
     }
     return "end the epoch of the first, or flush and send a signal, before the second";
   }
-  /// Finds the lines of two places at once, for line_of.
+  /// Looks up the lines of two places at once, for line_of.
   void find_lines(std::uint32_t a, std::uint32_t b) const {
     find_lines_of_calls(memory_->place_of(a).calls, memory_->place_of(b).calls);
   }
@@ -399,7 +400,7 @@ class checker {
   places places_;
   shadow shadow_;
   vector_clock known_{};
-  vector_clock of_collectives_{};  ///< learned in them, and no promise to the program
+  vector_clock of_collectives_{};  ///< acquired inside collectives, and not promised to the program
   std::uint64_t last_access_ = 0;  ///< to a control word, among those of all ranks
   order_scope scope_ = order_scope::all;
   open_buffers buffers_;

@@ -16,8 +16,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 /// rank's flushes of each target, and of the boundaries that published its own stores.
 ///
 /// A log has the rank's clock at its latest flushes. Only its rank writes it, and any rank reads it at any
-/// time. A rank that reads too late finds that an old flush is forgotten; it then takes the access for
-/// complete at once.
+/// time. A rank that reads late may find that an old flush has been overwritten; it then assumes that the
+/// access was complete at once.
 class completions {
  public:
   completions(std::byte* logs, std::size_t ranks, rank_t self)
@@ -33,8 +33,8 @@ class completions {
     if (x.kind() == recorded::store) has_stored_ = true;
     if (x.is_pending()) (x.writes() ? of(target).puts : of(target).gets) = true;
   }
-  /// Puts and gets of this rank towards the target are complete, or its gets alone. Returns whether there
-  /// were any: then the rank's clock must go on.
+  /// Puts and gets of this rank towards the target are complete, or only its gets. Returns whether there were
+  /// any: then the rank's clock must advance.
   bool flush(rank_t target, std::uint32_t clock, bool of_gets_alone) {
     auto& mine = of(target);
     bool const puts = mine.puts && !of_gets_alone;
@@ -67,7 +67,7 @@ class completions {
     std::uint32_t const count = std::atomic_ref(its.count).load(std::memory_order_acquire);
     std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
     for (std::uint32_t i = 1; i <= std::min<std::uint32_t>(count, log::kept); ++i) {
-      // relaxed: a clock that is newer than the count is later than all that this rank asks for.
+      // relaxed: a clock that is newer than the count is later than all that this rank needs.
       std::uint32_t const at =
           std::atomic_ref(its.clocks[(count - i) % log::kept]).load(std::memory_order_relaxed);
       if (at < r.clock()) return first;

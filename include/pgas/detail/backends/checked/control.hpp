@@ -17,8 +17,8 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
 /// See rooted_control. The root leaves its knowledge beside that of messages, for each rank of the team. A
-/// rank may find there what a later call of the root has left: then it learns too much, and a race may be
-/// missed.
+/// rank may find the knowledge of a later call of the root there. Then it acquires too much, and a race may
+/// be missed.
 template <class Rules>
 class [[nodiscard]] rooted_order {
  public:
@@ -40,7 +40,7 @@ class [[nodiscard]] rooted_order {
         order_ == collective_order::all || (order_ == collective_order::to_root && self_ == root_);
     if (!Rules::roots() || learns_all) return;
     checker_->end_collective(before_);
-    // A job that has failed throws at its locks, and nothing is judged any more.
+    // After a failure of the job its locks throw, and nothing is checked any more.
     if (order_ == collective_order::from_root && self_ != root_) checker_->try_acquire(clock(root_, self_));
   }
 
@@ -96,7 +96,7 @@ class checked_mailbox : public Inner {
   rank_t self_;
 };
 
-/// Control words of another backend. Each access also tells the checker which order it makes.
+/// Control words of another backend. Each access also reports its order to the checker.
 ///
 /// A change of a word and of its history is one step, under the lock of the history.
 template <control Inner, class Rules = checking::every_rule>
@@ -130,7 +130,7 @@ class checked_control : public Inner {
       return now;
     }
     [[nodiscard]] Word const& inner() const noexcept { return *this; }
-    /// Returns the value that a wait takes, which has ended at `seen`.
+    /// Returns the value that ended the wait; the wait has seen `seen`.
     template <class Predicate>
     [[nodiscard]] word ended_wait(word seen, Predicate&& predicate) const {
       checking::spin_lock const hold(history_.lock(), checker_->of_job());

@@ -51,10 +51,9 @@ inline constexpr bool has_thread_sanitizer = false;
 
 /// Hides synchronization from the thread sanitizer while it lives; `all` hides loads and stores, too.
 ///
-/// The sanitizer takes each acquire for an order that the program may rely on. A control word tells more: a
-/// rank that is slow to look finds a newer value than its protocol promises. A checker knows the promise, and
-/// tells the sanitizer that instead, by `tell_release` and `tell_acquire`. Does nothing without the
-/// sanitizer.
+/// The sanitizer assumes that each acquire orders what the program may rely on. A control word orders more: a
+/// slow rank may find a newer value than its protocol promises. A checker knows the promise, and reports that
+/// to the sanitizer instead, by `tell_release` and `tell_acquire`. Does nothing without the sanitizer.
 class hidden_from_sanitizer {
  public:
   enum class what { synchronization, all };
@@ -119,7 +118,7 @@ class hidden_from_sanitizer {
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
 /// Holds a lock in memory that all ranks share, hidden from the thread sanitizer. A rank may die while it
-/// holds a lock, so a rank that waits for long looks whether the job has failed, and then throws.
+/// holds a lock, so a rank that waits for long checks whether the job has failed, and then throws.
 ///
 /// States: 0 free, 1 held. A rank that finds 0 changes it to 1, and stores 0 at the end. Source: the
 /// test-and-test-and-set lock of Rudolph and Segall 1984.
@@ -145,10 +144,10 @@ class spin_lock {
   std::atomic_ref<std::uint32_t> word_;
 };
 
-/// The memory in which the ranks of a checked job keep what they know of each other's accesses.
+/// The memory in which the ranks of a checked job keep what they know about each other's accesses.
 ///
-/// The launcher maps it before there are ranks, so it has one address in all of them. It is sparse: a page
-/// takes memory when it is used first. It has the shadow of the arena, the histories of control words, the
+/// The launcher maps it before there are ranks, so it has one address in all of them. It is sparse: a page is
+/// allocated when it is first used. It holds the shadow of the arena, the histories of control words, the
 /// clocks of locations and mailboxes, the logs of flushes, and the errors.
 class memory {
  public:
@@ -170,7 +169,7 @@ class memory {
   };
   /// The place of an access.
   using place = call_path;
-  /// The memory beside a control or a segment: its histories, or its logs.
+  /// Memory that belongs to a control or a segment: its histories, or its logs.
   struct beside_entry {
     std::uint64_t handle;  ///< plus one, so that 0 is none
     std::uint64_t offset;
@@ -241,7 +240,7 @@ class memory {
   [[nodiscard]] cell* cells_of(std::uint64_t n) const noexcept { return cells_ + n * granules; }
   [[nodiscard]] node& node_at(std::uint64_t n) const noexcept { return nodes_[n]; }
 
-  /// Takes a node. Returns 0 if there is none left: then a record is not kept.
+  /// Allocates a node. Returns 0 if there is none left: then a record is not kept.
   [[nodiscard]] std::uint64_t take_node(job const& of) const {
     spin_lock const hold(counts_->lock, of);
     if (std::uint64_t const n = counts_->free_node; n != 0) {
@@ -256,7 +255,7 @@ class memory {
     counts_->free_node = n;
   }
 
-  /// The lock and the clock of a location, which share them with others: that only adds knowledge.
+  /// The lock and the clock of a location. Several locations share them, which only adds knowledge.
   struct locked_clock {
     std::uint32_t* lock;
     shared_clock knowledge;
@@ -325,7 +324,7 @@ class memory {
     }
     clear_shadow(first, bytes);
   }
-  /// Takes shadow for memory outside the arena. Returns its offset, as if the memory were in the arena.
+  /// Reserves shadow for memory outside the arena. Returns its offset, as if the memory were in the arena.
   [[nodiscard]] std::uint64_t take_shadow(std::uint64_t bytes, job const& of) const {
     std::uint64_t const whole = (bytes + block_bytes - 1) / block_bytes * block_bytes;
     spin_lock const hold(counts_->lock, of);
@@ -342,7 +341,7 @@ class memory {
   void clear_shadow(std::uint64_t first, std::uint64_t bytes) const {
     std::uint64_t const begin = first / block_bytes;
     std::uint64_t const end = (first + bytes + block_bytes - 1) / block_bytes;
-    // Nodes are not given back one by one: a window that had many is rare, and the job ends.
+    // Nodes are not freed one by one: few windows have many, and all are freed with the job.
     clear(reinterpret_cast<std::byte*>(blocks_ + begin), (end - begin) * sizeof(block));
     clear(reinterpret_cast<std::byte*>(cells_ + begin * granules), (end - begin) * granules * sizeof(cell));
   }

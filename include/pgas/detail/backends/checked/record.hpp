@@ -15,7 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 /// The most ranks of a checked job: a record has six bits for its rank.
 inline constexpr rank_t most_ranks = 64;
 
-/// One rank's knowledge of the others: how many releases of each happened before its present.
+/// One rank's knowledge of the others: the number of releases of each rank that happened before.
 using vector_clock = std::array<std::uint32_t, most_ranks>;
 /// The same in memory that all ranks share, for as many ranks as the job has.
 using shared_clock = std::span<std::uint32_t>;
@@ -27,10 +27,9 @@ inline void join(std::span<std::uint32_t> a, std::span<std::uint32_t const> b) n
 
 /// The latest values of a control word, each with the knowledge that its releases left there, in memory that
 /// all ranks share. Its lock guards the word, too: value and history change together.
-///
-/// A rank that waits may be slow to look, and the word may have gone on meanwhile. A faster rank would have
-/// seen an earlier value. Only the knowledge beside that value is promised to the program, so a wait takes
-/// the earliest value that ends it. The chip's oracle has the same rule.
+/// A waiting rank may be slow, and the word may have changed again meanwhile. A faster rank would have seen
+/// an earlier value. Only the knowledge at that value is promised to the program, so a wait ends at the
+/// earliest value that satisfies it. The chip's oracle has the same rule.
 class word_history {
  public:
   word_history(std::byte* at, std::size_t ranks) noexcept : at_(at), ranks_(ranks) {}
@@ -39,7 +38,7 @@ class word_history {
     return (sizeof(head) + kept * told_bytes(ranks) + 63) / 64 * 64;
   }
 
-  /// A value, and what its readers learn.
+  /// A value, and what its readers acquire.
   class told {
    public:
     told(std::byte* at, std::size_t ranks) noexcept : at_(at), ranks_(ranks) {}
@@ -48,7 +47,7 @@ class word_history {
     [[nodiscard]] std::uint64_t since() const noexcept { return number(1); }
     /// The knowledge of all releases so far, except for those of shared holders.
     [[nodiscard]] shared_clock of_all() const noexcept { return clock(0); }
-    /// Stands for the knowledge of all releases so far, for the thread sanitizer.
+    /// An address that stands for the knowledge of all releases so far, for the thread sanitizer.
     [[nodiscard]] void const* address() const noexcept { return at_; }
     /// The knowledge of the releases of shared holders.
     [[nodiscard]] shared_clock of_holders() const noexcept { return clock(ranks_); }
@@ -66,11 +65,11 @@ class word_history {
   };
 
   [[nodiscard]] std::uint32_t& lock() const noexcept { return top().lock; }
-  /// Stands for the releases of shared holders, for the thread sanitizer.
+  /// An address that stands for the releases of shared holders, for the thread sanitizer.
   [[nodiscard]] void const* address_of_holders() const noexcept { return at_; }
   /// The present value.
   [[nodiscard]] told latest() const noexcept { return entry(top().stored); }
-  /// The word has got this value. Its knowledge is that of the value before, until the caller adds to it.
+  /// Stores a new value. Its knowledge is that of the previous value, until the caller adds to it.
   [[nodiscard]] told store(word value, std::uint64_t since) const noexcept {
     told const before = latest();
     ++top().stored;
@@ -165,7 +164,7 @@ class record {
   }
   [[nodiscard]] constexpr bool writes() const noexcept { return (bits_ >> flags_at & write_flag) != 0; }
   [[nodiscard]] constexpr bool is_atomic() const noexcept { return (bits_ >> flags_at & atomic_flag) != 0; }
-  /// The access is complete no sooner than at a flush.
+  /// The access is not complete before a flush.
   [[nodiscard]] constexpr bool is_pending() const noexcept { return is_late() && !is_atomic(); }
   [[nodiscard]] constexpr std::uint32_t place() const noexcept {
     return static_cast<std::uint32_t>(bits_ >> clock_bits & ((std::uint64_t{1} << place_bits) - 1));

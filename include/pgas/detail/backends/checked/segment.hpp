@@ -11,8 +11,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Memory of another backend. Each access to it is checked, also those of a rank to its own part: that is
-/// why the part is no span, as on memory with private copies, and each load and store is a call.
+/// Memory of another backend. Each access to it is checked, also those of a rank to its own part. So the part
+/// is no span, as on memory with private copies, and each load and store is a call.
 template <shared_segment Inner, class Rules = checking::every_rule>
 class checked_segment : private Inner {
   using kind = checking::recorded;
@@ -38,7 +38,7 @@ class checked_segment : private Inner {
   using Inner::rank;
   using Inner::size;
 
-  /// Tells what a report says of this memory.
+  /// Sets the description of this memory for reports.
   void describe(std::string_view window, std::size_t element_bytes) {
     window_ = window;
     element_bytes_ = element_bytes;
@@ -165,7 +165,7 @@ class checked_segment : private Inner {
   void flush_local_all() {
     for (rank_t r = 0; r < size(); ++r) flush_local(r);
   }
-  /// An exception has ended an epoch, and perhaps the memory of its buffers.
+  /// For an exception that has ended an epoch, and perhaps the memory of its buffers.
   void abandon() noexcept { checker_->buffers().forget(number()); }
 
   // This rank's loads and stores in its own part
@@ -212,7 +212,7 @@ class checked_segment : private Inner {
   /// A boundary of an epoch has published this rank's stores in its own part.
   void published_own() { checker_->publish(*ends_); }
 
-  /// While the guard lives, loads and gets copy elements that the program may never look at: they are no
+  /// While the guard lives, loads and gets copy elements that the program may never use, so they are no
   /// accesses.
   class copying_guard {
    public:
@@ -227,7 +227,7 @@ class checked_segment : private Inner {
   [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
 
   // Atomic operations. A location has a clock, with which a store of the program releases, and a load
-  // acquires. An accumulate orders nothing: it only is no race with other atomic operations.
+  // acquires. An accumulate orders nothing, but is no race with other atomic operations.
 
   template <class T, class Op>
   [[gnu::noinline]] T fetch_op(location at, T value, Op op) {
@@ -268,13 +268,13 @@ class checked_segment : private Inner {
   }
 
  private:
-  /// Returns make(), whose atomic operations tell the thread sanitizer no order: the checker does.
+  /// Returns make(), whose atomic operations report no order to the thread sanitizer: the checker does that.
   template <class Make>
   static auto unsynchronized(Make const& make) {
     hidden_from_sanitizer const hidden(hidden_from_sanitizer::what::synchronization);
     return make();
   }
-  /// Gets elements that the program looks at only if they have not changed meanwhile.
+  /// Gets elements that the program uses only if they have not changed meanwhile.
   void get_hidden(location at, bytes_out into) {
     hidden_from_sanitizer const hidden;
     Inner::get(at, into);

@@ -9,12 +9,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
 
-/// The accesses to each byte of the arena that later accesses must come after.
+/// The earlier accesses to each byte of the arena that later accesses must be ordered with.
 ///
 /// A block has eight strips. An access to whole strips has one record in their block, so a long access costs
-/// little more than its copy. Other accesses have a record at each granule. The two kinds of records count
-/// together: no record of a granule replaces one of its block. An access removes the records that are before
-/// it and that it covers: whatever is unordered with them is unordered with it, too.
+/// little more than its copy. Other accesses have a record at each granule. Both kinds of records count: no
+/// record of a granule replaces one of its block. An access removes the records that are before it and that
+/// it covers: an access that is unordered with them is unordered with it, too.
 ///
 /// A block's lock guards its records and those of its granules. Source: the shadow cells of the thread
 /// sanitizer, Serebryany and Iskhodzhanov 2009; the rule for reads is that of FastTrack, Flanagan and Freund
@@ -76,13 +76,13 @@ class shadow {
   static bool is_wrong(record r, record x, IsBefore const& is_before) {
     return (r.mask() & x.mask()) != 0 && r.conflicts_with(x) && !is_before(r);
   }
-  /// True if the record of an earlier access can go when x is kept, as far as x has its bytes.
+  /// True if the record of an earlier access is not needed once x is kept, as far as x has its bytes.
   template <class IsBefore>
   static bool is_replaced(record r, record x, IsBefore const& is_before) {
     return x.covers(r) && (r.is_like(x) || is_before(r));
   }
 
-  /// True if this rank makes an access anew that was complete at once, as in each step of a loop.
+  /// True if this rank repeats an access that was complete at once, as in each step of a loop.
   static bool is_repeated(record r, record x) noexcept {
     return r.is_like(x) && !x.is_pending() && (r.mask() & ~x.mask()) == 0;
   }

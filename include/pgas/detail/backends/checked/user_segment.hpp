@@ -22,7 +22,7 @@ class shadow_places {
 
   static constexpr std::uint64_t bytes(std::size_t ranks) noexcept { return ranks * sizeof(std::uint64_t); }
 
-  /// Takes a piece of the shadow for each part. One rank calls it, before others attach.
+  /// Reserves a piece of the shadow for each part. One rank calls it, before others attach.
   void take(std::span<std::size_t const> sizes, checking::memory const& shared, job const& of) const {
     for (std::size_t r = 0; r < sizes.size(); ++r) first_[r] = shared.take_shadow(sizes[r], of);
   }
@@ -34,8 +34,8 @@ class shadow_places {
   std::span<std::uint64_t> first_;
 };
 
-/// Memory that the ranks had before. Each transfer is checked, and not a rank's own loads and stores, which
-/// go through no call of this library.
+/// Memory that the ranks allocated themselves. Each transfer is checked, but not a rank's own loads and
+/// stores, which do not call this library.
 template <segment Inner, class Rules = checking::every_rule>
 class checked_user_segment : public Inner {
   using kind = checking::recorded;
@@ -55,7 +55,7 @@ class checked_user_segment : public Inner {
   using Inner::describe;
   using Inner::size;
 
-  /// Tells what a report says of this memory.
+  /// Sets the description of this memory for reports.
   void describe(std::string_view window, std::size_t element_bytes) {
     window_ = window;
     element_bytes_ = element_bytes;
@@ -115,7 +115,7 @@ class checked_user_segment : public Inner {
   void flush_local_all() {
     for (rank_t r = 0; r < size(); ++r) flush_local(r);
   }
-  /// An exception has ended an epoch, and perhaps the memory of its buffers.
+  /// For an exception that has ended an epoch, and perhaps the memory of its buffers.
   void abandon() noexcept { checker_->buffers().forget(number()); }
 
  private:
@@ -185,7 +185,8 @@ class checked_user_segment : public Inner {
   called now_ = called::own;  ///< the program's access
 };
 
-/// The type of memory that a checked backend's ranks had before; void if the inner backend reaches none.
+/// The type of memory that a checked backend's ranks allocated themselves; void if the inner backend cannot
+/// access it.
 template <class Inner, class Rules>
 struct checked_user_memory {
   using segment_type = void;

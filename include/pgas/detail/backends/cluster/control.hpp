@@ -19,8 +19,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The mailbox of ranks on several nodes: messages to a rank of the own node lie in shared memory, as on
 /// process_map, and packets carry the others.
 ///
-/// Order: one of the two ways carries all messages between two ranks. A message to a near rank, too, waits
-/// until this rank's changes of words on other nodes have been carried out: the receiver must find them.
+/// Order: all messages between two ranks go one of the two ways. A message to a near rank, too, waits until
+/// this rank's changes of words on other nodes have been carried out, since the receiver must find them.
 /// Memory: the rings of a node grow with the square of its ranks, all else with the ranks that this one
 /// writes to.
 class cluster_mailbox {
@@ -45,8 +45,8 @@ class cluster_mailbox {
         self_(self),
         wire_(std::move(w)) {}
 
-  /// Sends if the receiver has room, and no change by this rank of a word of a third one is under way. Throws
-  /// errc::invalid_argument if the message exceeds max_message_bytes.
+  /// Sends if the receiver has room, and if no change by this rank of a third rank's word is under way.
+  /// Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     if (message.size() > max_message_bytes) {
       throw error(errc::invalid_argument, self_, "try_send",
@@ -71,7 +71,7 @@ class cluster_mailbox {
     return handled;
   }
 
-  /// Calls `what` while this rank waits. A near message rings its bell. Waits look for far ones anyhow.
+  /// Calls `what` while this rank waits. A near message rings its bell; waits poll for far ones anyway.
   void serve(std::function<void()> what) { near_.serve(std::move(what)); }
 
  private:
@@ -92,8 +92,8 @@ static_assert(mailbox<cluster_mailbox>);
 /// Control words of ranks on several nodes: near words are mapped, as on process_map, and messages reach the
 /// others.
 ///
-/// The processor changes every word, for far ranks by the hands of its owner. So near and far changes are
-/// atomic against each other, and a store to a word rings its bell.
+/// A processor of the owner's node changes every word; for far ranks, the owner does it. So near and far
+/// changes are atomic against each other, and a store to a word rings its bell.
 class cluster_control : public control_of_locks {
   /// A word: its address if it is near, else its owner and place.
   class any_word {
@@ -112,7 +112,7 @@ class cluster_control : public control_of_locks {
     using near_cell = mapped_control::cell_type;
     using near_slot = mapped_control::slot_type;
 
-    /// Comes before a change of the word, see cluster::wire.
+    /// Call it before a change of the word, see cluster::wire.
     void settle(std::memory_order order) const {
       if (wire_ != nullptr) wire_->settle(order, near_ != nullptr ? -1 : owner_);
     }
@@ -259,7 +259,7 @@ class cluster_control : public control_of_locks {
     wait_long(condition, why, bells);
     return found;
   }
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return near_->owner().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const { near_->pause(attempt, why); }
 
@@ -273,7 +273,7 @@ class cluster_control : public control_of_locks {
     wait_long(condition, why, {&bell, 1});
     return seen;
   }
-  /// A published wait promises that no change by this rank is under way that could end another rank's wait.
+  /// Publishing a wait promises that no change by this rank is under way that could end another rank's wait.
   void wait_long(function_ref<bool()> condition, waiting_for const& why,
                  std::span<std::uint32_t* const> bells) const {
     std::optional<cluster::wire::serving> here;
@@ -285,7 +285,7 @@ class cluster_control : public control_of_locks {
     };
     wait_on(near_->owner(), condition, why, label_, prepare);
   }
-  /// Each look at a far word is a message, so such a wait backs off from its beginning.
+  /// Each poll of a far word is a message, so such a wait backs off from the beginning.
   void wait_far(function_ref<bool()> condition, waiting_for const& why) const {
     if (condition()) return;
     cluster::wire::serving const here(*wire_);

@@ -182,7 +182,7 @@ class far_parts {
     });
     return all;
   }
-  /// An exception that ends the wait also ends the memory to which answers would go.
+  /// If an exception ends the wait, the memory to which answers would go is gone, too.
   template <class Wait>
   void or_abandon(Wait&& wait) {
     try {

@@ -47,7 +47,7 @@ class homes {
 };
 
 /// The ranks of a team that share this rank's node, as numbers in the team. Launchers place neighbours on a
-/// node, so they are mostly a range.
+/// node, so they are usually a range.
 class near_ranks {
  public:
   /// `all`: in ascending order.

@@ -16,7 +16,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 
-/// The work that a request asks of its receiver, on the receiver's own memory.
+/// The operation that a request asks of its receiver, on the receiver's own memory.
 enum class action : std::uint8_t {
   put,              ///< the body goes to offset
   put_rows,         ///< the rows behind a `row_places` go to offset, offset + pitch, ...
@@ -161,7 +161,7 @@ class packet_head {
 
   /// The number of the receiver's packets that the sender has carried out.
   [[nodiscard]] constexpr std::uint64_t carried_out() const noexcept { return all_ >> number_at; }
-  /// The bytes of the packet with this head. To ask MPI for them takes as long as to carry out a put.
+  /// The bytes of the packet with this head. Asking MPI for them takes as long as carrying out a put.
   [[nodiscard]] constexpr std::size_t packet_length() const noexcept {
     return (all_ & ((std::uint64_t{1} << number_at) - 1)) >> 1U;
   }
@@ -186,7 +186,7 @@ inline constexpr std::size_t longest_body =
 /// The longest put or get that travels in packets. A longer one is a message of its own.
 inline constexpr std::size_t longest_in_packets = 4 * longest_body;
 
-/// The allocator of bytes that are about to be written: new ones have no value.
+/// An allocator of bytes that are about to be written: it does not initialize them.
 template <class T>
 struct unset_allocator : std::allocator<T> {
   template <class Other>

@@ -113,7 +113,7 @@ class packets {
   /// Sends the peer's packet of requests, and waits if too many packets are without a receipt.
   void send_in_bounds(peer& to, bool wants_receipt = false) {
     send(to, wants_receipt || to.sent - to.asked >= between_receipts);
-    // A receipt for one of the last `between_receipts` packets is on its way.
+    // A receipt for one of the last `between_receipts` packets is under way.
     if (std::uint64_t const least = to.sent - std::min(to.sent, most_unreceived); to.arrived < least)
       await([&] { return to.arrived >= least; }, to, "put");
   }
@@ -128,8 +128,8 @@ class packets {
     std::byte* const at = begin_request(to, head, body.size());
     if (!body.empty()) std::memcpy(at, body.data(), body.size());
   }
-  /// Sends a request at once, for whose receipt no flush waits. It waits for nothing itself: the caller
-  /// bounds the number of such requests.
+  /// Sends a request at once, for whose receipt no flush waits. It does not wait: the caller bounds the
+  /// number of such requests.
   void send_at_once(peer& to, request_head const& head, bytes_in body) {
     packed_head const packed = pack(head, body.size());
     if (!has_room(to, packed, body.size())) send(to, false);
@@ -138,7 +138,7 @@ class packets {
     send(to, false);
     to.last_letter = to.sent;
   }
-  /// Makes room for the answer to the peer's oldest open question. Waits for nothing.
+  /// Makes room for the answer to the peer's oldest open question. It does not wait.
   std::byte* begin_answer(peer& to, std::uint64_t value, std::size_t body) {
     packed_head const packed = pack({.what = action::answer, .value = value}, body);
     if (!has_room(to, packed, body)) send(to, false);
@@ -170,7 +170,7 @@ class packets {
                               owner().tag(packet_kind), ranks_, &one.request),
                     "MPI_Isend");
   }
-  /// Sees to it that a receipt for all requests to the peer comes.
+  /// Makes sure that a receipt for all requests to the peer arrives.
   void ask_receipt(peer& to) {
     if (to.has_requests || (to.asked < to.last_request && to.arrived < to.last_request)) send(to, true);
   }
@@ -200,7 +200,7 @@ class packets {
     long_ones_.push_back(std::move(one));
   }
 
-  /// Carries out what has arrived, and looks after what is under way.
+  /// Carries out what has arrived, and continues what is under way.
   void go_on() {
     receive();
     for (auto one = long_ones_.begin(); one != long_ones_.end();) {
@@ -217,8 +217,8 @@ class packets {
     if (!sent_.empty()) free_sent();
   }
 
-  /// Waits for what another node's rank does. The wait names no rank it is for: that rank may compute, and
-  /// answers at its next call.
+  /// Waits for an action of another node's rank. The wait does not name that rank, since it may be computing,
+  /// and then answers at its next call.
   template <class Condition>
   void await(Condition&& condition, peer const& other, std::string_view operation) {
     if (condition()) return;
@@ -248,7 +248,7 @@ class packets {
     packet bytes = {};
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// Room for a packet that comes.
+  /// Room for an arriving packet.
   struct incoming {
     std::array<std::byte, packet_bytes> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -270,9 +270,9 @@ class packets {
     return to.next.data() + at + head.bytes();
   }
 
-  /// Takes back the packets that have left. A peer that does not poll keeps its own, and not those of others.
-  /// One call of MPI for several packets costs little more than for one. The next packet uses the bytes of
-  /// one that has just left, which are in the cache: with sixteen in turn, a put takes a tenth longer.
+  /// Recycles the packets that have left. A peer that does not poll keeps its own, but not those of others.
+  /// One call of MPI tests several packets. The next packet uses the bytes of one that has just left, which
+  /// are in the cache.
   void free_sent() {
     std::array<MPI_Request, looked_at> requests;
     std::array<int, looked_at> left;
@@ -298,8 +298,8 @@ class packets {
                               owner().tag(packet_kind), ranks_, &room.request),
                     "MPI_Irecv");
   }
-  /// Takes the packets that have arrived. A rank with a core of its own takes one, since the caller likely
-  /// waits for it, and a look that finds nothing costs as much as one that finds a packet.
+  /// Receives the packets that have arrived. A rank with a core of its own receives one, since the caller
+  /// likely waits for it, and a poll that finds nothing costs as much as one that finds a packet.
   void receive() {
     std::size_t const looks = keeps_core(member_->of_job()) ? 1 : arriving_.size();
     for (std::size_t i = 0; i < looks; ++i) {
@@ -323,7 +323,7 @@ class packets {
     }
     from.waiting.emplace_back(bytes.begin(), bytes.end());
   }
-  /// Goes on after a long put has arrived.
+  /// Continues after a long put has arrived.
   void resume(peer& from) {
     from.is_stalled = false;
     while (!from.waiting.empty() && carry_out(from, from.waiting.front())) {
@@ -347,7 +347,7 @@ class packets {
     return true;
   }
 
-  /// Returns when all ranks of the job have come here.
+  /// Returns when all ranks of the job have called it.
   void meet_all() {
     MPI_Request meeting = MPI_REQUEST_NULL;
     mpi::check_call(MPI_Ibarrier(ranks_, &meeting), "MPI_Ibarrier");

@@ -96,7 +96,7 @@ class cluster_segment {
   void flush_local(rank_t rank) { is_near(rank) ? near_.flush_local(rank) : far_.flush_local(rank); }
   void flush_local_all() { near_.flush_local_all(), far_.flush_local_all(); }
   void abandon() noexcept { far_.abandon(); }
-  /// Messages to a rank are carried out in order, so payload precedes the signal anyhow.
+  /// Messages to a rank are carried out in order, so payload precedes the signal anyway.
   static constexpr void order_puts(rank_t) noexcept {}
 
   template <class T, class Op>
@@ -190,7 +190,7 @@ class cluster_user_segment {
   void flush_local(rank_t rank) { far_.flush_local(rank); }
   void flush_local_all() { far_.flush_local_all(); }
   void abandon() noexcept { far_.abandon(); }
-  /// As in cluster_segment between nodes. A signal to a near rank is a store, which overtakes messages.
+  /// As in cluster_segment between nodes. A signal to a near rank is a store, which can overtake messages.
   void order_puts(rank_t rank) {
     if (where_.index_of(rank) >= 0) far_.flush(rank);
   }

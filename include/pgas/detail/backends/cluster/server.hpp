@@ -39,10 +39,11 @@ inline void combine_elements(request_head const& head, bytes_in body, std::byte*
   });
 }
 
-/// Carries out a request on the control word at `at`, and wakes the ranks that sleep on it. Returns the word
-/// before.
+/// Carries out a request on the control word at `at`, and wakes the ranks that sleep on it. Returns the old
+/// word.
 ///
-/// seq_cst: no order that the asking rank named is stronger. Pairs with the accesses of ranks of this node.
+/// seq_cst: as strong as any order that the asking rank requested. Pairs with the accesses of ranks of this
+/// node.
 inline word carry_out_on_word(request_head const& head, bytes_in body, std::byte* at) noexcept {
   constexpr auto order = std::memory_order_seq_cst;
   mapped_control::cell_type const cell(reinterpret_cast<word*>(at));

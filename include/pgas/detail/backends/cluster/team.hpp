@@ -101,9 +101,9 @@ struct home {
 
 /// The ranks of a team on all nodes: it makes their segments and control words.
 ///
-/// If the team is on one node, one rank takes the memory for all, as on process_map. Else the first rank of
-/// each node takes that of its node when the ranks attach. Such memory outlasts its window until no rank uses
-/// it, which the ranks find out when they make the next one.
+/// If the team is on one node, one rank reserves the memory for all, as on process_map. Else the first rank
+/// of each node reserves that of its node when the ranks attach. Such memory outlasts its window until no
+/// rank uses it, which the ranks find out when they make the next one.
 class team {
  public:
   team(endpoint const& end, team_ranks ranks)
@@ -119,7 +119,7 @@ class team {
   /// See backend_of_nodes.
   [[nodiscard]] node_ranges const& nodes() const noexcept { return nodes_; }
 
-  /// Names new memory. If the team is on one node, takes `extent()`, and its offset is the name.
+  /// Names new memory. If the team is on one node, calls `extent()`, whose offset is the name.
   template <class Extent>
   [[nodiscard]] std::uint64_t name(Extent&& extent) const {
     return is_on_one_node() ? extent() : new_name();
@@ -192,7 +192,8 @@ class team {
     meet();
     auto const extent = take_near(
         [&](job const& j) { return j.reserve(cluster_mailbox::near_bytes(near_.count()), near_.count()); });
-    mpi::mailbox<wire> far(wire_, member_->of_job(), named, ranks_);  // all have theirs when one returns
+    mpi::mailbox<wire> far(wire_, member_->of_job(), named,
+                           ranks_);  // all ranks have theirs when it returns on one
     std::optional<mapped_mailbox> made;
     auto kept = agree([&]() -> std::shared_ptr<void> {
       if (!extent) return nullptr;
@@ -235,10 +236,9 @@ class team {
     return all;
   }
 
-  /// Makes the communicators, the first time, and gives up memory that no rank uses any more.
+  /// Makes the communicators, the first time, and frees memory that no rank uses any more.
   void meet() {
-    wire_
-        ->drain();  // no request of this rank waits for a rank in a call of MPI, or for memory to be given up
+    wire_->drain();  // no request of this rank waits for a rank in a call of MPI, or for memory to be freed
     if (all_ == nullptr) {
       std::vector<rank_t> node(static_cast<std::size_t>(near_.count()));
       for (rank_t i = 0; i < near_.count(); ++i)
@@ -346,7 +346,7 @@ class team {
   node_ranges nodes_{{0}, ranks_.size()};
   std::shared_ptr<mpi::communicator> all_;   ///< made for the first window
   std::shared_ptr<mpi::communicator> node_;  ///< of the ranks on this node
-  std::string failure_;                      ///< why this rank has taken no memory
+  std::string failure_;                      ///< why this rank could reserve no memory
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster

@@ -20,10 +20,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
 /// States    A rank carries out requests for its memory whenever it polls, with plain stores and the
 ///           processor's atomics, as ranks of its node do. Requests wait in the sender's packet until the
 ///           sender waits for their effect: a flush, a question, a change of a word. So small puts cost a
-///           copy each, and a put and the signal behind it are one message.
-/// Words     A store to a word does not wait, nor does an addition without a result. Before this rank shows a
-///           release to any other rank, the receipt for such a store has come (`settle`), unless the word is
-///           `unconfirmed`. The order of packets covers the word's own rank.
+///           copy each, and a put and the following signal are one message.
+/// Words     A store to a word does not wait, nor does an addition without a result. Before this rank makes a
+///           release visible to any other rank, the receipt for such a store has arrived (`settle`), unless
+///           the word is `unconfirmed`. The order of packets covers the word's own rank.
 /// Differs   from one-sided MPI: a put needs no reply of its own, and order costs nothing. Words, elements
 ///           and near stores meet in one processor's atomics. A target that computes answers later, as it
 ///           does on an MPI without hardware for one-sided access.
@@ -34,15 +34,15 @@ class wire : public packets<wire> {
 
   [[nodiscard]] homes& own_memory() noexcept { return homes_; }
 
-  /// A transfer that has not begun: the last one again, if it is over and nobody has it any more.
+  /// A transfer that has not begun: the last one again, if it has ended and is not in use.
   [[nodiscard]] std::shared_ptr<transfer> new_transfer() {
     if (last_transfer_.use_count() != 1) last_transfer_ = std::make_shared<transfer>();
     *last_transfer_ = {};
     return last_transfer_;
   }
 
-  // Transfers to and from the memory `home` of rank `target` of the job. Those with a transfer `of` are over
-  // when it is; the others are over at a flush.
+  // Transfers to and from the memory `home` of rank `target` of the job. Those with a transfer `of` are
+  // complete when it is; the others are complete at a flush.
 
   void put(rank_t target, std::uint64_t home, std::uint64_t offset, bytes_in from) {
     if (from.size() <= longest_in_packets) return put_in_packets(meet(target), home, offset, from);
@@ -104,7 +104,7 @@ class wire : public packets<wire> {
     await_answer(from, {of, into, into_pitch, shape});
   }
 
-  /// Sends what gathers for the target.
+  /// Sends what has gathered for the target.
   void start(rank_t target) {
     if (peer& to = meet(target); to.has_requests) send(to, false);
   }
@@ -114,7 +114,7 @@ class wire : public packets<wire> {
     ask_receipt(to);
     await([&] { return to.arrived >= to.last_request && has_answered(to); }, to, "flush");
   }
-  /// Starts what a flush would wait for.
+  /// Starts the receipt for which a flush would wait.
   void begin_flush(rank_t target) { ask_receipt(meet(target)); }
   /// Returns when the answers of the target are here.
   void flush_local(rank_t target) {
@@ -140,14 +140,14 @@ class wire : public packets<wire> {
   void outlast(transfer const& of) {
     outlast([&] { return of.open == 0; });
   }
-  /// Returns when no answer of the target is to come, even if the job fails meanwhile.
+  /// Returns when no answer of the target is outstanding, even if the job fails meanwhile.
   void outlast_answers(rank_t target) {
     peer& to = meet(target);
     start(target);
     outlast([&] { return has_answered(to); });
   }
 
-  /// Asks the target, and returns the answer's value.
+  /// Sends a question to the target, and returns the answer's value.
   std::uint64_t ask(rank_t target, request_head const& head, bytes_in body, std::string_view operation) {
     peer& to = meet(target);
     auto const of = new_transfer();
@@ -173,9 +173,9 @@ class wire : public packets<wire> {
     send_in_bounds(to, true);
     if (order == std::memory_order_seq_cst) settle(nullptr);
   }
-  /// Comes before an operation of this order on a word of `owner`, or of this node if that is -1. Returns
-  /// when this rank's earlier changes of other ranks' words have been carried out, if the operation is a
-  /// release.
+  /// Call it before an operation of this order on a word of `owner`, or of this node if that is -1. If the
+  /// operation is a release, returns when this rank's earlier changes of other ranks' words have been carried
+  /// out.
   void settle(std::memory_order order, rank_t owner) {
     if (unsettled_.empty() || order == std::memory_order_relaxed || order == std::memory_order_acquire)
       return;
@@ -189,7 +189,7 @@ class wire : public packets<wire> {
         [&](peer& each) { await_receipt(each, std::max(each.last_word, each.last_unconfirmed), is_over); });
   }
 
-  // Letters of mailboxes travel behind this rank's earlier requests to their receiver, and wait for nothing.
+  // Letters of mailboxes travel behind this rank's earlier requests to their receiver, and do not wait.
 
   void add(std::uint64_t number, mpi::letter_box& box) { boxes_.add(number, box); }
   void remove(std::uint64_t number) { boxes_.remove(number); }
@@ -214,7 +214,7 @@ class wire : public packets<wire> {
     send_at_once(meet(target), request_of(action::room, head), {});
   }
 
-  /// Carries out what has arrived, and sends what other ranks may wait for.
+  /// Carries out what has arrived, and sends what other ranks may be waiting for.
   void poll() {
     for (peer* const each : unsettled_) {
       if (each->last_word > each->sent) send(*each, true);
@@ -240,8 +240,8 @@ class wire : public packets<wire> {
       request(to, {.what = action::put, .home = home, .offset = offset + first}, piece);
     });
   }
-  /// Waits if the target owes too many answers: it would keep them all in memory, and MPI has only so many
-  /// requests for long ones.
+  /// Waits if the target owes too many answers: it would keep them all in memory, and MPI has a limited
+  /// number of requests for long ones.
   void bound_answers(peer& from) {
     auto const answers = [&from] { return from.open.size() + from.long_gets; };
     if (answers() <= most_open) return;
@@ -370,7 +370,7 @@ class wire : public packets<wire> {
     }
     return at;
   }
-  /// The same for a long put or get, whose message comes anyhow.
+  /// The same for a long put or get, whose message arrives in any case.
   bytes_out reach_long(peer const& from, request_head const& head, long_one& one) {
     if (std::byte* const at = reach(from, head, head.value); at != nullptr) return {at, head.value};
     one.scratch.resize(head.value);

@@ -24,7 +24,8 @@ struct schedules {
   std::uint64_t seed = 0;  ///< of the first run's delays; 0: it has none. Run i has `seed + i`
   unsigned runs = 1;       ///< until the first report
 
-  /// Those of this thread's next launches. At first from the environment: PGAS_SEED and PGAS_SCHEDULES.
+  /// Those of this thread's next launches. They are initialized from the environment: PGAS_SEED and
+  /// PGAS_SCHEDULES.
   [[nodiscard]] static schedules& chosen();
   [[nodiscard]] static schedules from_environment() {
     schedules s;
@@ -73,10 +74,10 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// Another backend that also checks its ranks: it ends the job at a race, and names both accesses.
 ///
 /// Two accesses to one byte of a window race if no rule of this library orders them, at least one is a write,
-/// and not both are atomic operations. The checker finds a race also if the accesses happened far apart in
+/// and not both are atomic operations. The checker finds a race even if the accesses happened far apart in
 /// this run. It sees puts, gets, atomic operations, and a rank's own loads and stores by `local()`, `stage`
 /// and views. It does not see private memory. In windows over memory that the ranks had before it sees
-/// transfers, and not a rank's own loads and stores. The thread sanitizer sees these: on threads it is told
+/// transfers, but not a rank's own loads and stores. The thread sanitizer sees these: on threads it is told
 /// the same order.
 ///
 /// This is a type, since an option would cost every backend a test in the path of each put. A program on

@@ -14,12 +14,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
 
-/// Ranks are processes of an MPI program on many nodes: those of a node load and store each other's memory,
-/// and messages of MPI carry all else.
+/// Ranks are processes of an MPI program on many nodes. Those of a node load and store each other's memory;
+/// messages of MPI carry everything else.
 ///
-/// On a node all is as on process_map. A rank carries out the requests of other nodes in each blocking call
-/// of the library: between nodes the progress is polled. cluster/wire.hpp says how messages travel. On one
-/// node the ranks send none.
+/// On one node it works as process_map does, and no rank sends a message. A rank carries out the requests of
+/// other nodes in each blocking call of the library: between nodes the progress is polled. cluster/wire.hpp
+/// says how messages travel.
 ///
 /// `mpirun`, `mpiexec` and `srun` start the ranks. Without a launcher `run` replaces the process by one. The
 /// program may have called MPI_Init_thread; then one thread of a rank at a time calls the library, as MPI's
@@ -73,7 +73,7 @@ class cluster {
     return team_->near().index_of(rank) >= 0 ? locality::node : locality::remote;
   }
 
-  /// Refuses what this node has no room for.
+  /// Refuses parts for which this node has no room.
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     return team_->name([&] { return detail::mapped_segment::reserve(end_->of_job(), sizes); });
   }
@@ -126,7 +126,7 @@ class cluster {
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
-  /// See working_backend. It has no bell, so waits look often.
+  /// See working_backend. It has no bell, so waits poll often.
   [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::service>(end_->of_job().block(), nullptr, std::move(work));
   }

@@ -128,7 +128,7 @@ class loopback {
     return sub;
   }
 
-  /// See working_backend. It has no bell, so waits look often.
+  /// See working_backend. It has no bell, so waits poll often.
   [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::service>(agent_->of_job().block(), nullptr, std::move(work));
   }

@@ -25,9 +25,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Control words in a window of MPI, each on a line of its own.
 ///
-/// A change of a word is an atomic operation of MPI, which has happened at return. A load of a word of this
-/// rank is a load: the window is unified, so a word that others have changed shows there. Its waits thus look
-/// at plain memory, and let MPI and the mail go on between two looks.
+/// A change of a word is an atomic operation of MPI, which is complete at return. A load of a word of this
+/// rank is a plain load: the window is unified, so it sees changes by other ranks. So its waits poll plain
+/// memory, and let MPI and the mail progress between two polls.
 class rma_control : public control_of_locks {
  public:
   static constexpr rmw read_modify_write = rmw::native;
@@ -139,7 +139,7 @@ class rma_control : public control_of_locks {
         why);
     return found;
   }
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return window_->owner().of_job().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const {
     back_off(window_->owner().of_job(), attempt, why);
@@ -235,7 +235,7 @@ class mpi {
     return member_->is_near(ranks_.to_world(rank)) ? locality::node : locality::remote;
   }
 
-  /// Refuses what no node has room for. The memory itself is made by all ranks, in attach_segment.
+  /// Refuses parts for which no node has room. The memory itself is made by all ranks, in attach_segment.
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::uint64_t const most = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
     if (std::uint64_t const left = detail::available_memory(most); most > left) {
@@ -272,7 +272,7 @@ class mpi {
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
-  /// See working_backend. It has no bell, so waits look often.
+  /// See working_backend. It has no bell, so waits poll often.
   [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::service>(member_->of_job().block(), nullptr, std::move(work));
   }

@@ -48,7 +48,7 @@ class pool_segment {
         ranks_(std::move(ranks)),
         header_(extent_.data()),
         base_(header_ + header_bytes(ranks_.size())) {
-    // Drops this rank's copies of the memory's last use, since a first get may come before any boundary.
+    // Drops this rank's copies from the memory's last use, since a first get may come before any boundary.
     Cache::drop(header_, header_bytes(ranks_.size()));
     Cache::drain_all();
     std::memcpy(&stride_, header_, sizeof stride_);
@@ -245,7 +245,7 @@ class pool_control : public control_of_locks {
     return found;
   }
 
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return extent_.owner().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
@@ -364,7 +364,7 @@ class basic_pool_map {
     return sub;
   }
 
-  /// See working_backend. It has no bell, so waits look often.
+  /// See working_backend. It has no bell, so waits poll often.
   [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }

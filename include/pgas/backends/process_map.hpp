@@ -96,13 +96,13 @@ class basic_process_map {
     return sub;
   }
 
-  /// See working_backend. It has no bell, so waits look often.
+  /// See working_backend. It has no bell, so waits poll often.
   [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
   }
 
   /// See reaching_backend. Threads offer no private memory: a rank that throws frees it while others may copy
-  /// from there, and loads do not fail as calls do.
+  /// from there, and a load does not fail as a system call does.
   [[nodiscard]] memory_place place_of(bytes_in memory) const noexcept {
     auto const place = peers().place_of(memory);
     bool const is_offered = Kind == ranks_are::processes || place.by == memory_place::reach::access;

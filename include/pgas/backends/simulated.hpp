@@ -23,7 +23,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
-/// Work that a rank does while it waits, as long as one lives.
+/// Work that a rank does while it waits, as long as an object lives.
 class work {
  public:
   work(std::shared_ptr<machine> m, rank_t self, std::function<void()> what)
@@ -40,7 +40,7 @@ class work {
   std::function<void()> what_;
 };
 
-/// The values that ranks exchange before they have memory, and where they meet. Takes no virtual time, except
+/// The values that ranks exchange before they have memory, and their barrier. Takes no virtual time, except
 /// that a rank waits for the last one.
 struct meeting {
   std::map<std::string, std::vector<std::byte>, std::less<>> values;
@@ -295,7 +295,7 @@ class simulated {
     machine_->turns().failed().note(self_, what);
     machine_->turns().wake_all();
   }
-  /// Checks for failure. It also takes a look's time and gives up the turn, so a program may loop on it.
+  /// Checks for failure. It also takes the time of a poll and gives up the turn, so a program may loop on it.
   void check(std::string_view operation) const {
     machine_->look(self_);
     machine_->turns().failed().check(self_, operation);

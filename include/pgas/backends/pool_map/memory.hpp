@@ -26,12 +26,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// While it lives, an access to a part of a mapped file that is not there any more ends the job with an error
-/// that names the file and the rank. Without it, the rank would die by a SIGBUS without a name.
+/// While it lives, an access to a truncated part of a mapped file ends the job with an error that names the
+/// file and the rank. Without it, the rank would die by a SIGBUS without a name.
 ///
-/// The handler of SIGBUS records the failure. It then returns with the standard action in force, so the
-/// access ends the rank. For other addresses it puts the program's own action in force. A process has at most
-/// one such object.
+/// The handler of SIGBUS records the failure. It then restores the default action and returns, so the access
+/// ends the rank. For other addresses it restores the program's own action. A process has at most one such
+/// object.
 class truncation_watch {
  public:
   truncation_watch(job const& mine, std::byte const* base, std::uint64_t bytes, std::string const& file)
@@ -188,7 +188,7 @@ class pool {
     });
   }
 
-  /// Names the file if another program truncates it under this rank. Null for a device.
+  /// Makes an object that names the file if another program truncates it. Null for a device.
   [[nodiscard]] std::unique_ptr<truncation_watch> watch(job const& mine) const {
     if (mapping_->file.empty()) return nullptr;
     return std::make_unique<truncation_watch>(mine, data(), bytes(), mapping_->file);
@@ -197,7 +197,7 @@ class pool {
   [[nodiscard]] std::byte* data() const noexcept { return mapping_->base; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return mapping_->bytes; }
 
-  /// Takes a zeroed extent that each of `holders` ranks will release; returns its offset.
+  /// Reserves a zeroed extent that each of `holders` ranks will release; returns its offset.
   [[nodiscard]] std::uint64_t reserve(job const& j, std::uint64_t wanted, rank_t holders) const {
     if (wanted > bytes()) {
       throw error(errc::no_space, j.rank(), "reserve",
@@ -334,7 +334,7 @@ class held_pool_extent {
     job_.give_extent(offset_, 1, [](auto const&) {});
   }
 
-  /// Names the bytes that this rank stores to through its cache.
+  /// Remembers the bytes that this rank stores to through its cache.
   void stores_to(bytes_out part) noexcept { stored_to_ = part; }
 
   [[nodiscard]] std::byte* data() const noexcept { return pool_.data() + offset_; }

@@ -86,13 +86,13 @@ class agent {
     return id;
   }
 
-  /// Gives up this rank's hold on the memory. All parts are freed when the last rank has given up its hold.
+  /// Releases this rank's hold on the memory. All parts are freed when the last rank has released its hold.
   void release(memory_id id) noexcept {
     if (ended_.load(std::memory_order_relaxed)) return;
     try {
       pass(home_of(id), packed(message_kind::release, id));
     } catch (...) {
-      // There is no memory for a message: this rank's part stays until the job ends.
+      // There is no memory for a message, so this rank's part stays until the job ends.
     }
   }
 
@@ -145,8 +145,8 @@ class agent {
 
   /// Returns when all one-way messages of this rank, except those to `except`, have been carried out.
   ///
-  /// A release needs this: a rank that has seen this rank's next signal finds all earlier stores, at whatever
-  /// rank they are. The queue of a target alone keeps the order towards that rank only.
+  /// A release needs this: a rank that has seen this rank's next signal must find all earlier stores, on any
+  /// rank. The queue of a target keeps only the order towards that rank.
   void settle(std::string_view operation, rank_t except = -1) {
     if (open_.empty()) return;
     for (rank_t to : open_) {
@@ -186,7 +186,7 @@ class agent {
     }
   }
 
-  /// The bell of each wait of this rank: agents ring it when they have stored anything for this rank.
+  /// The bell of this rank's waits: agents ring it when they have stored anything for this rank.
   [[nodiscard]] std::array<std::uint32_t*, 1> bells() const noexcept { return {&bell_}; }
 
   void check(std::string_view operation) const {
@@ -245,7 +245,7 @@ class agent {
 
   // Called by the rank and by this agent's thread
 
-  /// Hands a packet to the target's agent, which takes the packets of one rank in the order of the calls.
+  /// Passes a packet to the target's agent, which receives the packets of one rank in the order of the calls.
   void pass(rank_t to, packet bytes) {
     under_way_.fetch_add(bytes.size(), std::memory_order_relaxed);  // a bound: orders nothing
     agent& target = *(*all_)[index(to)];
@@ -258,8 +258,8 @@ class agent {
 
   // Called by this agent's thread
 
-  /// Carries out requests until the job ends. A wake-up costs more than a yield, so an agent without a
-  /// request yields a few times before it sleeps: messages take half of the processor's time.
+  /// Carries out requests until the job ends. A wake-up costs more than a yield, so an idle agent yields a
+  /// few times before it sleeps.
   void serve() {
     constexpr int most_yields = 4;
     for (int yields = 0; !context_.stopped();) {
@@ -366,7 +366,7 @@ class agents {
   agent::agents_of_job all_;
 };
 
-/// One rank's hold on memory that it has attached. The destructor gives the hold up and never blocks.
+/// One rank's hold on memory that it has attached. The destructor releases the hold and never blocks.
 class held_memory {
  public:
   template <class Memory>

@@ -12,9 +12,9 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Letters from agent to agent, at most 16 under way from each sender to each receiver. A receiver that takes
-/// a letter returns room for one to its sender. Memory: a queue and a number for each rank, and the letters
-/// that have arrived.
+/// Letters from agent to agent, at most 16 under way from each sender to each receiver. A receiver that
+/// removes a letter returns room for one to its sender. Memory: a queue and a number for each rank, and the
+/// letters that have arrived.
 class message_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -109,7 +109,7 @@ class message_control : public control_of_locks {
 
     [[nodiscard]] bool is_own() const noexcept { return own_ != nullptr; }
 
-    // The orders of an access by the owner pair with those of its agent, which are seq_cst (see server.hpp).
+    // Accesses by the owner pair with those of its agent, which are seq_cst (see server.hpp).
     [[nodiscard]] word load(std::memory_order order) const {
       return own_ != nullptr ? own_->load(order) : ask(kind::word_load, "load");
     }
@@ -146,7 +146,7 @@ class message_control : public control_of_locks {
     [[nodiscard]] rank_t self() const noexcept { return agent_->rank(); }
 
    private:
-    /// A release also covers this rank's stores to ranks other than the word's owner.
+    /// A release also covers this rank's stores on ranks other than the word's owner.
     void settle(std::memory_order order) const {
       if (order == std::memory_order_release || order == std::memory_order_acq_rel ||
           order == std::memory_order_seq_cst) {
@@ -240,7 +240,7 @@ class message_control : public control_of_locks {
     return found;
   }
 
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return held_.owner().of_job().locks(); }
   void pause(unsigned attempt, waiting_for const& why) const {
     back_off(held_.owner().of_job(), attempt, why);
@@ -261,7 +261,7 @@ class message_control : public control_of_locks {
     return {own, &held_.owner(), ranks_.to_world(owner), held_.id(), i};
   }
 
-  /// Waits for a condition. Each look at another rank's word is a message, so that wait backs off from its
+  /// Waits for a condition. Each poll of another rank's word is a message, so that wait backs off from the
   /// beginning.
   template <class Condition>
   void wait(Condition&& condition, waiting_for const& why, bool is_cheap) const {
@@ -274,7 +274,7 @@ class message_control : public control_of_locks {
       if (served()) return;
       give_up_core();
     }
-    // A published wait promises that this rank has no message under way that could end another rank's wait.
+    // Publishing a wait promises that this rank has no message under way that could end another rank's wait.
     mine.settle(why.operation);
     long_wait patience(mine.of_job(), why, label_);
     patience.awaits(ranks_, in_window(why));

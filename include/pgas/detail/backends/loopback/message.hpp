@@ -30,15 +30,15 @@ enum class message_kind : std::uint8_t {
   word_compare,
   letter,   ///< one-way: a message of a mailbox
   credit,   ///< one-way: the receiver has room for this many more letters
-  release,  ///< one-way, to the rank that reserved the memory: the sender has given it up
-  forget,   ///< one-way, from that rank: all ranks have given the memory up
+  release,  ///< one-way, to the rank that reserved the memory: the sender has released it
+  forget,   ///< one-way, from that rank: all ranks have released the memory
   answer,
 };
 
 /// The outcome of a request.
 enum class outcome : std::uint8_t {
   done,
-  unknown_memory,  ///< the owner has not attached it yet, or has given it up
+  unknown_memory,  ///< the owner has not attached it yet, or has released it
   out_of_range,    ///< past the end of the owner's memory, or not aligned
   unsupported,     ///< the element has no such operation
 };

@@ -37,7 +37,7 @@ class transfer {
     if (!expected_) return;
     mine.check(operation_);  // after a failure the destination may be gone
     mine.await([&] { return has_arrived(); }, operation_);
-    auto const answer = std::exchange(expected_, nullptr);  // a refusal, too, is reported once
+    auto const answer = std::exchange(expected_, nullptr);  // a refusal, too, is reported only once
     mine.answer_to(*answer, owner_, operation_);
     std::byte const* from = answer->body().data();
     std::byte* to = into_;
@@ -166,7 +166,7 @@ class message_segment {
     finish_flush(rank);
     flush_local(rank);
   }
-  /// Asks for the acknowledgement that `flush` waits for. Puts behind it need another one.
+  /// Asks for the acknowledgement for which `flush` waits. Later puts need another one.
   [[nodiscard]] request_type rflush(rank_t rank) {
     if (is_unflushed_[index(rank)]) {
       flushes_[rank] = std::make_shared<loopback::transfer>(ask_flush(rank), world(rank), "flush");

@@ -21,7 +21,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
 
-/// The name of a team's memory: the reserving rank in the high bits, and a number that is new at that rank.
+/// The name of a team's memory: the reserving rank in the high bits, and a number that is unique at that
+/// rank.
 using memory_id = std::uint64_t;
 inline constexpr int home_shift = 40;
 inline rank_t home_of(memory_id id) noexcept { return static_cast<rank_t>(id >> home_shift); }
@@ -128,14 +129,14 @@ class directory {
     }
   }
 
-  /// Notes that this rank has reserved memory for these ranks of the job.
+  /// Records that this rank has reserved memory for these ranks of the job.
   void reserve(memory_id id, std::vector<rank_t> holders) {
     std::lock_guard const hold(lock_);
     auto const count = holders.size();
     reserved_.insert_or_assign(id, reservation{std::move(holders), count});
   }
 
-  /// Notes that one holder has released memory that this rank reserved. Returns all holders if it was the
+  /// Records that one holder has released memory that this rank reserved. Returns all holders if it was the
   /// last.
   [[nodiscard]] std::vector<rank_t> release(memory_id id) {
     std::lock_guard const hold(lock_);
@@ -160,7 +161,7 @@ class directory {
 };
 
 /// Carries out other ranks' requests on one rank's memory. Only the rank's agent calls it. It passes each
-/// sender's messages in the order of their sending.
+/// sender's messages in the order in which they were sent.
 ///
 /// No message makes the server fail. It refuses a request that names no memory or reaches past its end. The
 /// refusal is in the answer or, for a one-way message, in the answer to the sender's next flush of that
@@ -284,8 +285,8 @@ class server {
     return value ? answer(m, outcome::done, *value) : answer(m, outcome::unsupported);
   }
 
-  // seq_cst: no order that the asking rank named is stronger. Pairs with the owner's own accesses to the
-  // word.
+  // seq_cst: as strong as any order that the asking rank requested. Pairs with the owner's own accesses to
+  // the word.
   [[nodiscard]] packet on_word(message const& m) const {
     auto const found = memory_->find<word_block>(m.memory);
     if (!found) return answer(m, outcome::unknown_memory);

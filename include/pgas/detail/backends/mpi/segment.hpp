@@ -21,9 +21,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Payload in a window of MPI. A transfer is a call of MPI, and a flush is MPI's flush.
 ///
-/// A put of up to `small` bytes leaves a copy of them in a ring, from which MPI sends. A longer one waits
-/// until MPI has taken its source. This rank's own part is plain memory, also for its own puts and gets. If
-/// all parts have one size, no rank keeps a table of sizes.
+/// A put of up to `small` bytes copies them to a ring, from which MPI sends. A longer one waits until MPI has
+/// read its source. This rank's own part is plain memory, also for its own puts and gets. If all parts have
+/// one size, no rank keeps a table of sizes.
 class rma_segment {
  public:
   template <class T>
@@ -92,7 +92,7 @@ class rma_segment {
     for (rank_t const target : under_way_.all()) window_.flush_local(target);
   }
 
-  /// Comes when an exception passes: the destinations of gets may go.
+  /// Called while an exception passes: the destinations of gets may be destroyed.
   void abandon() noexcept {
     for (rank_t const target : under_way_.all()) static_cast<void>(MPI_Win_flush(target, window_.get()));
     under_way_.clear();
@@ -169,9 +169,9 @@ class rma_segment {
     return one;
   }
 
-  // Atomic operations are MPI's own, on this rank's part too: the processor's and the network's need not
-  // agree (issue 14370 of open-mpi/ompi). MPI compares whole numbers only, so an element is exchanged as its
-  // bits.
+  // Atomic operations are MPI's own, on this rank's part too, since those of the processor and of the network
+  // need not agree (issue 14370 of open-mpi/ompi). MPI compares whole numbers only, so an element is
+  // exchanged as its bits.
 
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const {
@@ -211,7 +211,7 @@ class rma_segment {
 
   [[nodiscard]] std::byte* own(location at) const noexcept { return window_.own().data() + at.offset; }
 
-  /// Notes that a transfer to the target is under way.
+  /// Records that a transfer to the target is under way.
   void begin(rank_t target) { under_way_.insert(target); }
 
   /// Starts a transfer, and adds what is under way to a request.

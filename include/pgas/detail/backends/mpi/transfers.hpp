@@ -15,8 +15,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// The request of an rput or rget: some requests of MPI, all on one transfer. MPI does not allow to drop one
-/// that is under way, so the destructor waits for its completion at this rank.
+/// The request of an rput or rget: some requests of MPI, all for one transfer. A request of MPI that is under
+/// way cannot be dropped, so the destructor waits for its completion at this rank.
 class transfer_request {
  public:
   transfer_request() = default;
@@ -37,7 +37,7 @@ class transfer_request {
   /// Returns whether all pieces are complete at this rank. Never blocks; throws if the job has failed.
   [[nodiscard]] bool test() {
     if (pieces_.empty() || is_complete()) return true;
-    // The end of an epoch has completed its requests. MPI may see that only after it has worked once more.
+    // The end of an epoch has completed its requests. MPI may report that only after further progress.
     member_->poll();
     member_->of_job().check("test");
     return is_complete();
@@ -62,7 +62,7 @@ class transfer_request {
 static_assert(request<transfer_request>);
 
 /// The derived types of MPI for rows of bytes. It keeps the last few, since a program moves the same boxes
-/// again and again.
+/// repeatedly.
 class row_types {
  public:
   row_types() = default;
@@ -80,7 +80,7 @@ class row_types {
     }
   }
 
-  /// The type of rows that are `pitch` bytes apart. It is valid until `most` - 1 others have been asked for.
+  /// The type of rows that are `pitch` bytes apart. It is valid until `most` - 1 others have been requested.
   MPI_Datatype of(row_shape shape, std::size_t pitch) {
     auto known = std::find_if(kept_.begin(), kept_.end(), [&](entry const& each) {
       return each.type != MPI_DATATYPE_NULL && each.rows == shape.rows && each.bytes == shape.row_bytes &&

@@ -29,8 +29,8 @@ class mapped_control : public control_of_locks {
   static_assert(bell_at * sizeof(word) >= 64, "a bell lies on another line than its word");
 
  public:
-  // All accesses are inlined, whatever else a program has: a call would have its address in memory, and the
-  // locked instruction would wait for that store.
+  // All accesses are inlined: a call would keep the address in memory, and the locked instruction would wait
+  // for that store.
 
   class slot_type {
    public:
@@ -163,7 +163,7 @@ class mapped_control : public control_of_locks {
 
   void pause(unsigned attempt, waiting_for const& why) const { back_off(extent_.owner(), attempt, why); }
 
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return owner().locks(); }
   /// See control_of_cores.
   [[nodiscard]] rank_t most_at_once() const noexcept {
@@ -179,7 +179,7 @@ class mapped_control : public control_of_locks {
   }
 
  private:
-  /// Continues wait_until after its first looks: compiled once for all predicates.
+  /// Continues wait_until after its first polls: compiled once for all predicates.
   word wait_long(word* at, function_ref<bool(word)> predicate, waiting_for const& why) const {
     word seen = 0;
     auto const condition = [&] {

@@ -20,16 +20,16 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// A ring of messages in the job's arena, for each sender and receiver.
 ///
 /// Source: the queue FastForward (Giacomoni, Moseley, Vachharajani 2008), whose places themselves say whether
-/// they are full, on top of Lamport's counts of 1977. A place has a mark with the number and the length of
-/// its message. Only the sender stores marks and `sent`, and only the receiver stores `taken`, each on lines
-/// of its own. Both counts only grow, and sent - taken lies in [0, capacity]. Differs: places are freed by a
-/// count, not by an empty mark, so the receiver stores to no line of a message. A short message is one line,
-/// which moves once; the sender reads `taken` only when the ring seems full. A word lies in the mark itself:
-/// a receiver that looks all the time may take the line between two stores to it. A close word is a mark in
-/// one of two lines that only have such marks, at the same place of the ring. The receiver looks at both
-/// marks of a place, and the sender stores one of them. A message, or room that comes back, rings the bell of
-/// the rank that may sleep until then. Memory: ranks * ranks rings of 16 messages, and a bell for each rank;
-/// a private word for each rank.
+/// they are full, combined with Lamport's counts of 1977. A place has a mark with the number and the length
+/// of its message. Only the sender stores marks and `sent`, and only the receiver stores `taken`, each on
+/// lines of its own. Both counts only grow, and sent - taken lies in [0, capacity]. Differs: places are freed
+/// by a count, not by an empty mark, so the receiver stores to no line of a message. A short message is one
+/// line, which moves once; the sender reads `taken` only when the ring seems full. A word lies in the mark
+/// itself: a polling receiver could take the line between two stores. A close word is a mark in one of two
+/// lines that only have such marks, at the same place of the ring. The receiver polls both marks of a place,
+/// and the sender stores one of them. A message, or room that is free again, rings the bell of the rank that
+/// may sleep until then. Memory: ranks * ranks rings of 16 messages, and a bell for each rank; a private word
+/// for each rank.
 class mapped_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;
@@ -81,7 +81,7 @@ class mapped_mailbox {
     ring& r = at(to, ranks_.self());
     word const sent = std::atomic_ref(r.sent).load(std::memory_order_relaxed);  // only this rank stores it
     word& known = known_taken_[static_cast<std::size_t>(to)];
-    // acquire: as in try_store. Not there: the wait that comes now hides the time of the look.
+    // acquire: as in try_store. It comes before the following wait, which hides its latency.
     if (sent - known >= capacity - 2) known = std::atomic_ref(r.taken).load(std::memory_order_acquire);
     prefetch_to_write(&r.entries[sent % capacity].mark);
     prefetch_to_write(&at(ranks_.self(), to).taken);  // `to` may have looked at it
@@ -93,7 +93,7 @@ class mapped_mailbox {
     std::size_t handled = 0;
     ring* const own = &at(ranks_.self(), 0);
     for (rank_t from = 0, ranks = ranks_.size(); from < ranks; ++from) {
-      // Messages that come now wait for the next poll, so that one sender cannot keep this rank here.
+      // Messages that arrive now wait for the next poll, so that one sender cannot keep this rank here.
       for (std::size_t left = capacity; left > 0 && take(own[from], from, 1, handler); --left) ++handled;
     }
     if (handled != 0) service::note_work();
@@ -176,7 +176,7 @@ class mapped_mailbox {
                                     std::memory_order_release);
     });
   }
-  /// Handles the next message of a ring, if one of so many looks finds it.
+  /// Handles the next message of a ring, if one of that many polls finds it.
   template <class Handler>
   [[nodiscard, gnu::always_inline]] bool take(ring& r, rank_t from, int looks, Handler& handler) {
     word const taken = std::atomic_ref(r.taken).load(std::memory_order_relaxed);  // only this rank stores it
@@ -206,7 +206,7 @@ class mapped_mailbox {
     bell::ring(bell_of(from));
     return true;
   }
-  /// Gives a word to a handler of words. Others get none.
+  /// Passes a word to a handler of words. Other handlers get none.
   template <class Handler>
   static void give(rank_t from, word text, Handler& handler) {
     if constexpr (std::invocable<Handler&, rank_t, word>) handler(from, text);

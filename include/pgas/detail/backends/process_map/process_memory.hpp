@@ -21,18 +21,18 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The memory of another process of this host, of any kind. Each move is a system call without that process'
+/// The memory of another process of this host, of any kind. Each copy is a system call, without that process'
 /// help.
 ///
-/// The kernel allows a move if the caller may trace the process: a process of the same user, unless Yama's
+/// The kernel allows it if the caller may trace the process: a process of the same user, unless Yama's
 /// ptrace_scope or a container's filter forbids it. Only a trial shows whether it does.
 class process_memory {
  public:
   explicit process_memory(::pid_t process) noexcept : process_(process) {}
 
-  /// Lets the ranks of this job trace this process, as far as it may allow that. Yama may allow tracing to
-  /// ancestors only. The call then allows it to the ranks' parent and its descendants, so to this job alone.
-  /// Without Yama the call fails, and needs no effect.
+  /// Lets the ranks of this job trace this process, as far as it can permit that. If Yama allows tracing to
+  /// ancestors only, the call permits it to the ranks' parent and its descendants, so to this job alone.
+  /// Without Yama the call fails, and is not needed.
   static void admit_job() noexcept {
     ::prctl(PR_SET_PTRACER, static_cast<unsigned long>(::getppid()), 0, 0, 0);
   }
@@ -117,7 +117,7 @@ class peer_memory {
 
  private:
   [[nodiscard]] process_memory of(rank_t rank) const {
-    // relaxed: the ranks have met since each rank entered its process.
+    // relaxed: a barrier has passed since each rank recorded its process.
     return process_memory(static_cast<::pid_t>(job_->record(rank).process.load(std::memory_order_relaxed)));
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(rank_t rank, std::string_view operation, int why) const {

@@ -20,11 +20,12 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Payload in the job's arena: the address of a part is base + rank * stride on every rank.
 ///
 /// The extent begins with the sizes of all parts, so the node has one table of them.
-/// Long parts of successive windows begin at different places of a page. Loops that read one array and write
-/// another, such as stencils, else meet the same place in both: a processor compares the lowest 12 bits of
-/// addresses, so a load waits for a store to another page, and prefetches collide. That costs a sweep over
-/// 4 MiB 4 to 10 %. Parts of 2 MiB and more are in huge pages where the system has them; the rests of such
-/// pages are addresses without memory.
+///
+/// Long parts of successive windows begin at different places of a page. Otherwise loops that read one array
+/// and write another, such as stencils, access the same place in both pages. A processor compares the lowest
+/// 12 bits of addresses, so a load would wait for a store to another page, and prefetches would collide.
+/// Parts of 2 MiB and more are in huge pages where the system has them; the rests of such pages are addresses
+/// without memory.
 class mapped_segment {
  public:
   /// The types whose elements the processor modifies atomically.
@@ -154,7 +155,7 @@ class mapped_segment {
   static constexpr std::uint64_t most_skew = job::page / 8 * 7;  // whole eighths: they keep part_alignment
   static constexpr std::uint64_t least_skewed = 16 * job::page;  ///< such a part grows by a sixteenth at most
 
-  /// Owners take the memory of parts that are whole pages: at the same time, each near its core.
+  /// Owners allocate the memory of parts that are whole pages: at the same time, each near its core.
   static constexpr bool has_own_pages(std::uint64_t stride) noexcept { return stride % job::page == 0; }
   static constexpr std::uint64_t in_pages(std::uint64_t bytes) noexcept {
     return (bytes + job::page - 1) / job::page * job::page;
@@ -208,7 +209,7 @@ class mapped_segment {
   std::byte* header_;
   std::byte* base_ = nullptr;
   std::uint64_t stride_ = 0;
-  // Mutable, since what they remember changes no byte.
+  // Mutable, since their state changes no byte of the segment.
   mutable streaming_copier copy_out_;  ///< to parts
   mutable streaming_copier copy_in_;   ///< from parts
 };

@@ -46,8 +46,8 @@ class user_segment {
   /// The size of one rank's entry in the table.
   static constexpr std::size_t entry_bytes() noexcept { return sizeof(entry); }
 
-  /// Enters the place of this rank's part; peers may read it after the next barrier. `table` has an entry for
-  /// each rank.
+  /// Publishes the place of this rank's part; peers may read it after the next barrier. `table` has an entry
+  /// for each rank.
   user_segment(mapped_segment table, team_ranks ranks, job j, bytes_out own, bool ranks_are_threads)
       : table_(std::move(table)),
         ranks_(std::move(ranks)),
@@ -111,11 +111,11 @@ class user_segment {
   /// True if peers access the memory itself, and no copy.
   [[nodiscard]] bool is_in_place() const noexcept { return !copies_; }
 
-  /// Carries this rank's stores to these bytes since the last call to its copy.
+  /// Carries this rank's stores to these bytes, since the last call, to the copy.
   void publish_own(std::size_t first, std::size_t count) noexcept {
     if (copies_) carry_changes(own_.data(), copies_->local().data(), first, count);
   }
-  /// Carries peers' puts into the copy since the last call to this rank's memory.
+  /// Carries peers' puts into the copy, since the last call, to this rank's memory.
   void refresh_own() noexcept {
     if (copies_) carry_changes(copies_->local().data(), own_.data(), 0, seen_.size());
   }

@@ -219,7 +219,7 @@ inline std::string chrome_trace(std::vector<traced_event> events, std::string_vi
 }
 
 /// Records the operations of one rank in its own memory. It appends them to a file that all ranks have open,
-/// when many have come together and at the end.
+/// when many have accumulated and at the end.
 class recorder {
  public:
   recorder(int file, rank_t rank, std::function<time_point()> now)

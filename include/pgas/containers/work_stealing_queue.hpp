@@ -15,12 +15,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Ranks that take tasks from their deques or from each other's, until no task is anywhere.
 ///
 /// Words     `active` of the home: the number of ranks that may have tasks. `done` of each rank: not 0 when
-/// no
-///           task is anywhere.
+///           no task is anywhere.
 /// States    A rank is active, or rests. It rests only when its deque, the offered part included, is empty
-/// and
-///           it runs no task. A thief becomes active before it claims tasks, and rests again if it got none.
-///           So a rank that has tasks, or has claimed them, is active. Only a rank with tasks makes new ones.
+///           and it runs no task. A thief becomes active before it claims tasks, and rests again if it got
+///           none. So a rank that has tasks, or has claimed them, is active. Only a rank with tasks makes new
+///           ones.
 ///
 ///             rest    active - 1 (acquire, release); the rank that makes it 0 adds to `done` of each rank
 ///                     (release)

@@ -32,8 +32,8 @@ struct call_failure {
   }
 };
 
-/// The contents of a message: whole records, or a piece of a call that is longer than a message, or of a long
-/// call that lands.
+/// The contents of a message: whole records, a piece of a call that is longer than a message, or a piece of a
+/// long call for which the receiver has asked.
 enum class call_message_kind : std::uint8_t { records, piece, landing };
 
 /// The first word of a message: the room that it returns, and what follows.
@@ -55,7 +55,7 @@ struct call_message_head {
   }
 };
 
-/// A message that is made: its words, and where they come from.
+/// A message under construction: its words, and where they come from.
 template <std::size_t Most>
 struct call_message {
   std::array<word, Most + 1> text;

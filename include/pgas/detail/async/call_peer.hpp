@@ -17,9 +17,9 @@ struct long_call {
   std::vector<word> text;
 };
 
-/// The place where a long call arrives in pieces.
+/// The place where the pieces of a long call arrive.
 struct call_landing {
-  word ticket = 0;  ///< of its sender; 0: nothing lands
+  word ticket = 0;  ///< of its sender; 0: no call arrives here
   rank_t from = 0;
   std::vector<word> text;
 
@@ -32,33 +32,33 @@ struct call_landing {
 /// The calls of one lane between this rank and another one.
 struct call_lane {
   call_stack calls;         ///< for a message, and for room
-  std::vector<word> piece;  ///< the begin of a call of that rank
+  std::vector<word> piece;  ///< the beginning of a call of that rank
   std::size_t room = 0;     ///< words of this rank there
   std::size_t owed = 0;     ///< words of that rank here
-  std::size_t sent = 0;     ///< words of the call that leaves in pieces
+  std::size_t sent = 0;     ///< words already sent of the call that is sent in pieces
 };
 
 /// The state that this rank keeps for another one.
 struct call_peer {
   std::array<call_lane, 2> lanes;
-  call_queue control;            ///< answers, and what needs no room
+  call_queue control;            ///< answers, and records that need no room
   call_queue input;              ///< calls of its program that wait here
   std::vector<long_call> large;  ///< calls that this rank has offered
-  std::vector<word> cleared;     ///< tickets of those for which that rank has asked, at most one of a lane
-  std::size_t landed = 0;        ///< words of the first of these that have left
+  std::vector<word> cleared;     ///< tickets of those for which that rank has asked, at most one per lane
+  std::size_t landed = 0;        ///< words of the first of these that have been sent
   std::size_t held = 0;          ///< calls of its functions that wait here
   bool is_reached = true;        ///< this rank copies from its memory, unless that has failed
   bool is_full = false;          ///< its functions do not begin, as far as this rank knows
-  bool told_full = false;        ///< what this rank has said
+  bool told_full = false;        ///< the last state that this rank has reported
   bool is_busy = false;          ///< it is in the list of those to which something is to be sent
   bool is_waiting = false;       ///< it is in the list of those whose calls wait
 
-  /// Returns whether all has left that needs no message of that rank.
+  /// Returns whether everything has been sent that needs no message of that rank.
   [[nodiscard]] bool is_sent() const noexcept {
     return lanes[0].calls.is_empty() && lanes[1].calls.is_empty() && control.is_empty() &&
            first_cleared() == nullptr;
   }
-  /// The long call that leaves, or null.
+  /// The long call that is being sent, or null.
   [[nodiscard]] long_call const* first_cleared() const noexcept {
     if (cleared.empty()) return nullptr;
     return &*std::find_if(large.begin(), large.end(),
@@ -69,7 +69,7 @@ struct call_peer {
     cleared.erase(cleared.begin());
     landed = 0;
   }
-  /// Returns whether a long call of a lane has not left.
+  /// Returns whether a long call of a lane has not been sent.
   [[nodiscard]] bool has_long(std::size_t lane) const noexcept {
     return std::any_of(large.begin(), large.end(), [lane](long_call const& c) { return c.lane == lane; });
   }

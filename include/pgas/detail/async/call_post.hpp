@@ -23,24 +23,25 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           1.12, in the form for a receiver that has room for one long message; the delay of short records
 ///           while an answer is awaited: Nagle, RFC 896.
 /// States    A record of a call is in the queue of its sender, under way, or in the input of its receiver. A
-///           sender has `room` words at each receiver, which a record takes when it leaves. The receiver owes
-///           them when the function has ended, and returns them in the head of its next message, or in a
-///           message of its own when they are half of the room.
+///           sender has `room` words at each receiver, of which a record uses its words when it is sent. The
+///           receiver owes them when the function has ended, and returns them in the head of its next
+///           message, or in a message of its own when they are half of the room.
 ///           A record longer than `eager` stays at its sender, which sends an offer. The receiver asks for it
-///           when its turn has come and nothing else lands; it then comes in pieces. A receiver that reaches
-///           its sender's memory copies the record instead, and tells the sender (Jin, Sur, Chai, Panda 2005,
-///           "LiMIC"; differs: the receiver compares the head, since the place is a number of a process).
-///           Answers need no room: a receiver stores them at once where they belong. So each rank can always
-///           take all messages out of its mailbox, and a full receiver holds up no answer.
-/// Alone     A short call of a program skips the queue if it is urgent and its receiver has got all before.
-///           So does the short answer to a message of one record. Each is written where its receiver reads
-///           it: one line moves each way. A record that finds no place goes through the queue.
+///           when its turn has come and no other long call arrives; it is then sent in pieces. A receiver
+///           that reaches its sender's memory copies the record instead, and tells the sender (Jin, Sur,
+///           Chai, Panda 2005, "LiMIC"; differs: the receiver compares the head, since the place is a number
+///           of a process). Answers need no room: a receiver stores them at once where they belong. So each
+///           rank can always receive all messages of its mailbox, and a full receiver holds up no answer.
+/// Alone     A short call of a program skips the queue if it is urgent and all earlier records for its
+///           receiver have been sent. So does the short answer to a message of one record. Each is written
+///           where its receiver reads it: one line moves each way. A record that finds no place goes through
+///           the queue.
 /// Lanes     Calls of programs and of functions have queues, room and a landing place of their own. A call of
-///           a program begins while functions have started little here; one of a function also later, and the
-///           deepest comes first. So a tree of calls goes on before another one begins.
-/// Full      A rank whose functions have started much begins none, since each may start more. It tells its
-///           callers. If all calls of a full rank are for ranks that are full too, they may wait for each
-///           other: this one then begins a function nevertheless, out of memory that only functions use.
+///           a program begins while functions have few calls under way here; one of a function also later,
+///           and the deepest first. So a tree of calls is finished before another one begins.
+/// Full      A rank whose functions have many calls under way begins none, since each may start more. It
+///           tells its callers. If all calls of a full rank are for ranks that are full too, they may wait
+///           for each other: this one then begins a function nevertheless, in memory that only functions use.
 /// Differs   from GASNet's active messages, whose handlers may only reply: here a function may call.
 /// Memory    see call_shares. `most` counts the words of records and of calls without an answer. A queue's
 ///           buffer has at most twice the words of its records.
@@ -64,7 +65,7 @@ class call_post : public call_sender<Backend, Steps> {
   call_post& operator=(call_post const&) = delete;
   ~call_post() { mail_.serve({}); }
 
-  /// Returns whether the message whose record is being received has no other one. Its answer then leaves
+  /// Returns whether the message whose record is being received has no other one. Its answer is then sent
   /// alone, since no other answer would share the message.
   [[nodiscard]] bool is_single() const noexcept { return is_single_; }
 
@@ -81,8 +82,8 @@ class call_post : public call_sender<Backend, Steps> {
     if (!waiting_.empty() || !nested_.is_empty() || !landing_[of_functions].is_free()) begin_waiting();
     if (is_full() != was_full_) note_full();
     if (!busy_.empty()) send_all();
-    // A function that has run, or a record that has left, may let further calls begin. The work begins them
-    // after its next look, so that waits see their conditions meanwhile.
+    // A function that has run, or a record that has been sent, may let further calls begin. The work begins
+    // them in its next round, so that waits check their conditions meanwhile.
     if (Steps.looks_again && goes_on_ && has_input()) remind();
     return count;
   }
@@ -180,7 +181,7 @@ class call_post : public call_sender<Backend, Steps> {
       keep(from, p, head, record);
     }
   }
-  /// Returns whether a call that has come may begin before those that wait.
+  /// Returns whether an arriving call may begin before waiting ones.
   [[nodiscard]] bool may_overtake(call_peer const& p, call_head head) const noexcept {
     return lane_of(head.depth) == of_programs ? p.input.is_empty() || !ordered_ : nested_.is_empty();
   }
@@ -212,10 +213,10 @@ class call_post : public call_sender<Backend, Steps> {
     if (started() + owner_->answer_words(head) > shares_.of_answers()) return false;
     if (lane_of(head.depth) == of_programs) return by_functions_ <= shares_.low() && nested_.is_empty();
     if (!is_full()) return true;
-    // One, and what it starts can leave first: else the tree would be walked in breadth.
+    // Only one, whose calls are sent first: otherwise the tree would be walked in breadth.
     return !has_begun_full_ && (has_begun_full_ = is_stuck());
   }
-  /// Returns whether all that functions have started here waits for ranks that are full.
+  /// Returns whether all calls of functions here wait for ranks that are full.
   [[nodiscard]] bool is_stuck() const noexcept {
     bool some = false;
     for (call_peer const& p : peers_) {
@@ -238,8 +239,8 @@ class call_post : public call_sender<Backend, Steps> {
     }
     waiting_.resize(left);
   }
-  /// Begins calls of functions, the deepest first. A long one leaves the others when it is asked for, since
-  /// deeper ones may come before it has landed.
+  /// Begins calls of functions, the deepest first. A long one gives way to the others when this rank asks for
+  /// it, since deeper ones may arrive before it.
   void begin_nested() {
     call_landing& landing = landing_[of_functions];
     auto const begin_landed = [&] {
@@ -282,7 +283,7 @@ class call_post : public call_sender<Backend, Steps> {
     p.input.drop(record.size());
     return true;
   }
-  /// Copies an offered call from its place, or asks for it if this rank does not reach that.
+  /// Copies an offered call from its place, or asks for it if this rank does not reach that place.
   void ask_for(rank_t from, std::span<word const> offer, call_landing& landing) {
     landing.ticket = offer[1];
     landing.from = from;
@@ -295,7 +296,7 @@ class call_post : public call_sender<Backend, Steps> {
     if constexpr (reaching_backend<Backend>) {
       memory_place const place{offer[2], static_cast<memory_place::reach>(offer[3] >> 32U)};
       if (!place.is_there() || !at(from).is_reached) return false;
-      // On another node the number of the sender's process is that of an unrelated one.
+      // On another node the number of the sender's process may be that of an unrelated one.
       if (this->backend_->locality_of(from) == locality::remote) return false;
       auto const count = static_cast<std::size_t>(offer[3] & 0xffffffffU);
       landing.text.resize(count);
@@ -306,7 +307,7 @@ class call_post : public call_sender<Backend, Steps> {
         } else {
           this->backend_->read_from(from, place, into, "call");
         }
-        // A number of a process may mean another one where processes do not see each other.
+        // Where processes do not see each other, a number of a process may be that of another one.
         if (auto const head = call_head::of(landing.text[0]);
             head.words == count && (head.kind == call_kind::call || head.kind == call_kind::send)) {
           note_most();
@@ -323,7 +324,7 @@ class call_post : public call_sender<Backend, Steps> {
     run(landing.from, call_head::of(landing.text[0]), landing.text);
     landing = {};
   }
-  /// Tells the callers that wait here that functions begin, or do not.
+  /// Tells the waiting callers whether functions begin here.
   void note_full() {
     was_full_ = is_full();
     for (std::size_t i = 0; i < peers_.size(); ++i) {

@@ -23,9 +23,9 @@ enum class call_kind : std::uint8_t {
 
 /// The first word of a record: its kind and its length; the depth of a call; and a number, which is that of a
 /// function, or the place of a part. If the function is not in the table of the calls, the number is the
-/// length of its answer, and the key of its table and its number there stand before the arguments.
+/// length of its answer; the key of its table and its number there precede the arguments.
 struct call_head {
-  /// The depth of deeper calls, too.
+  /// The depth that stands for all deeper calls, too.
   static constexpr std::uint32_t deepest = 63;
 
   call_kind kind;
@@ -87,7 +87,7 @@ class call_queue {
 };
 
 /// Records of calls, the deepest first, and those of one depth in the order of their arrival. So a tree of
-/// calls is walked in depth, which needs memory for its depth and not for its breadth.
+/// calls is walked in depth, which bounds the memory by its depth and not its breadth.
 class call_stack {
  public:
   [[nodiscard]] bool is_empty() const noexcept { return words_ == 0; }
@@ -98,9 +98,9 @@ class call_stack {
     while (depths_[top_].is_empty()) --top_;
     return depths_[top_];
   }
-  /// Begins to take the first record in pieces; later ones may be deeper.
+  /// Begins to send the first record in pieces; later ones may be deeper.
   void begin() noexcept { begun_ = top_; }
-  /// The queue whose first record is taken in pieces.
+  /// The queue whose first record is sent in pieces.
   [[nodiscard]] call_queue const& begun() const noexcept { return depths_[begun_]; }
   void drop_begun() noexcept {
     std::size_t const count = begun().front().size();
@@ -114,7 +114,7 @@ class call_stack {
     words_ += count;
     return depths_[depth].extend(count);
   }
-  /// Removes words from the queue that `first` has returned, before further records come.
+  /// Removes words from the queue that `first` has returned, before further records arrive.
   void drop(std::size_t count) noexcept {
     words_ -= count;
     if (count != 0) depths_[top_].drop(count);

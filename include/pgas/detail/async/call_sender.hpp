@@ -37,14 +37,15 @@ class call_sender {
   /// The words of a message, without its head.
   static constexpr std::size_t most_in_message = Mailbox::max_message_bytes / sizeof(word) - 1;
   static_assert(most_in_message >= 5, "a message has room for the shortest part of a failure");
-  /// The words of a record that leaves alone. With two heads they fill one line of 64 bytes.
+  /// The words of a record that is sent alone. With two heads they fill one line of 64 bytes.
   static constexpr std::size_t most_alone = std::min<std::size_t>(6, most_in_message);
 
   call_sender(call_sender const&) = delete;
   call_sender& operator=(call_sender const&) = delete;
 
   [[nodiscard]] call_shares const& shares() const noexcept { return shares_; }
-  /// The words that this rank has started and that have not ended, and the most words of all kinds so far.
+  /// The words of calls that this rank has started and that have not ended, and the most words of all kinds
+  /// so far.
   [[nodiscard]] std::size_t started() const noexcept { return queued_ + awaited_; }
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
   /// Counts the messages that have come.
@@ -61,7 +62,7 @@ class call_sender {
   }
   void end_await(std::size_t count) noexcept { awaited_ -= count; }
 
-  /// Returns room for the record of a call, which the caller fills. Then comes `posted`.
+  /// Returns room for the record of a call, which the caller fills. Then it calls `posted`.
   [[nodiscard]] std::span<word> extend(rank_t to, std::uint32_t depth, std::size_t count) {
     call_peer& p = at(to);
     std::size_t const lane = lane_of(depth);
@@ -81,7 +82,7 @@ class call_sender {
     offer[3] = word{static_cast<std::uint32_t>(place.by)} << 32U | count;
     return text;
   }
-  /// Sends what fills messages, or all, if the call is urgent.
+  /// Sends full messages, or all records if the call is urgent.
   void posted(rank_t to, std::uint32_t depth, bool is_urgent) {
     call_peer& p = at(to);
     mark_busy(p, to);
@@ -94,11 +95,11 @@ class call_sender {
   }
   /// Sends a record at once in a message of its own, if it is short and nothing else waits for that rank.
   /// write(span of words) writes it. Returns false if the record must go through the queue. A record of a
-  /// program's call takes room at its receiver.
+  /// program's call uses room at its receiver.
   template <class Write>
   [[nodiscard]] bool try_send_alone(rank_t to, std::size_t count, bool takes_room, Write&& write) {
     call_peer& p = at(to);
-    // A rank that is not busy has got all that was in its queues, so the record keeps its place in the order.
+    // If a rank is not busy, its queues are empty here, so the record keeps its place in the order.
     if (count > most_alone || p.is_busy) return false;
     call_lane& lane = p.lanes[of_programs];
     if (takes_room && lane.room < count) return false;
@@ -149,8 +150,8 @@ class call_sender {
   }
   ~call_sender() = default;
 
-  /// Sends an empty message to this rank, which lets its next wait work: some waits work only when a message
-  /// has come. If there is no room for it, another message is there.
+  /// Sends an empty message to this rank, so that its next wait works: some waits work only when a message
+  /// has arrived. If there is no room for it, another message is there.
   void remind() {
     if (is_reminded_) return;
     word const head = call_message_head{{0, 0}, is_full(), 0, call_message_kind::records}.packed();
@@ -204,7 +205,7 @@ class call_sender {
   std::uint64_t news_ = 0;
   bool is_at_work_ = false;
   bool is_reminded_ = false;
-  bool goes_on_ = false;  ///< since the begin of the last work a message has left, or a function has run
+  bool goes_on_ = false;  ///< since the last work began, a message has been sent, or a function has run
 
  private:
   /// Sends one message to a rank; if `only_full`, none that has room for further records.
@@ -235,7 +236,7 @@ class call_sender {
             lane,
             kind};
   }
-  /// Notes that a message with such a head has left.
+  /// Records that a message with such a head has been sent.
   void has_told(call_peer& p) noexcept {
     p.told_full = is_full();
     for (call_lane& lane : p.lanes) lane.owed = 0;

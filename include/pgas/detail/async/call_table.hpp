@@ -20,16 +20,17 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The functions of one shared object, or of the program, that ranks call, each with the types of its
 /// arguments. Its number names it.
 ///
-/// Ranks run one executable, but it may lie at another address in each of them: a launcher starts processes
-/// anew, and the system places them at random. So an address is no name. The text of a type is none either:
-/// g++ writes two lambdas of one function alike. A number is right on every backend. Each function adds
-/// itself before main begins, in the order of the object's list of constructors, which is the same in all
-/// processes of it. A receiver can check a number, but not an offset from a symbol.
+/// Ranks run one executable, but it may lie at another address in each of them: a launcher starts new
+/// processes, and the system places them at random. So an address is no name. Nor is the text of a type: g++
+/// writes two lambdas of one function alike. A number is correct on every backend. Each function adds itself
+/// before main begins, in the order of the object's list of constructors, which is the same in all its
+/// processes. A receiver can check a number, but not an offset from a symbol.
 ///
-/// Each shared object has a table, whether or not it hides its symbols: one table of all would have its order
-/// from the loader, and libraries may be loaded in any order. The calls of a team use the table of the object
-/// that has made them, and its numbers travel alone. make_calls compares `key` on all ranks, so another
-/// executable is found before the first call. With a function of another object travels its table's key.
+/// Each shared object has a table, whether or not it hides its symbols: the order of a common table would
+/// depend on the loader, and libraries may be loaded in any order. The calls of a team use the table of the
+/// object that has made them, and its numbers are sent alone. make_calls compares `key` on all ranks, so
+/// another executable is found before the first call. A function of another object is sent with its table's
+/// key.
 class call_table {
  public:
   struct entry {
@@ -52,7 +53,7 @@ class call_table {
   /// Adds a function, and returns its number, which is not 0.
   std::uint32_t add(entry one) {
     list& all = tables();
-    std::scoped_lock const held(all.lock);  // another thread may look for a table
+    std::scoped_lock const held(all.lock);  // another thread may be searching for a table
     if (!std::exchange(is_known_, true)) all.known.push_back(this);
     if (functions_ == nullptr) functions_ = new std::vector<entry>;
     functions_->push_back(one);
@@ -123,8 +124,8 @@ class call_table {
   mutable std::uint64_t key_ = 0;
 };
 
-/// The table of the shared object whose code names it. Has no constructor that runs, so each function finds
-/// it, whatever the order in which they add themselves.
+/// The table of the shared object whose code names it. It needs no constructor to run, so functions can add
+/// themselves in any order.
 [[gnu::visibility("hidden")]] constinit inline call_table functions_of_object;
 
 /// The place of a function: a table of this process, and the number there; 0 before the function has added

@@ -24,7 +24,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// One rank's calls: those that await their answers, the functions that run here, and their counts.
 ///
 /// Functions   run in `work`, one after the other, so they never nest. A function that must wait returns a
-///             request instead, and its answer leaves when that has ended.
+///             request instead, and its answer is sent when that has ended.
 /// The end     is found by counts: Mattern 1987, "Algorithms for distributed termination detection", the
 ///             method of four counters. A call has started before its record leaves, and has ended after its
 ///             function, and after the starts of all calls within. Two waves add up both counts of all ranks.
@@ -117,7 +117,7 @@ class calls_state final : public call_home {
     refuse_in_function("wait");
     wait([&one] { return one.is_done(); }, "wait");
   }
-  /// Lets this rank progress, and throws if the job has failed.
+  /// Makes progress on this rank, and throws if the job has failed.
   std::size_t progress() {
     if (is_in_function_) return 0;
     std::size_t const count = post_.work();
@@ -225,7 +225,7 @@ class calls_state final : public call_home {
   }
 
  private:
-  /// The words that a call costs its caller until its answer is here, beside its value.
+  /// The words that a call costs its caller until its answer arrives, in addition to its value.
   static constexpr std::size_t words_of_call = 12;
 
   /// The function of a record of a call in this process, or null.
@@ -243,7 +243,7 @@ class calls_state final : public call_home {
     std::uint32_t depth = 0;
     bool is_used = false;
   };
-  /// Lives while a function runs that was called at a depth, or a continuation.
+  /// Exists while a function that was called at some depth runs, or a continuation.
   class function_scope {
    public:
     function_scope(calls_state& s, std::uint32_t depth) noexcept
@@ -313,8 +313,8 @@ class calls_state final : public call_home {
                          "calls"}));
   }
 
-  /// Waits until a condition holds that messages, or room for one, make true. Each message begins the wait
-  /// anew, so that a search for deadlocks finds no rank that still makes progress.
+  /// Waits until a condition holds that messages, or room for one, make true. Each message restarts the wait,
+  /// so that a search for deadlocks finds no rank that still makes progress.
   template <std::predicate Condition>
   void wait(Condition&& condition, std::string_view operation) {
     for (int looks = 0; looks < first_looks_here; ++looks) {
@@ -352,7 +352,7 @@ class calls_state final : public call_home {
     } while (place * sizeof(word) < value.size());
   }
 
-  /// Ends a call as another one ends, which its function has returned.
+  /// Ends a call when the one that its function has returned ends.
   template <class T>
   void end_later(rank_t from, std::span<word const> record, bool is_awaited, call_request<T> later) {
     word const head = record[0];
@@ -372,7 +372,8 @@ class calls_state final : public call_home {
     });
   }
 
-  /// Tells a caller that its function has thrown, or keeps that for finish() if it awaits no answer.
+  /// Reports the exception of a function to its caller, or keeps it for finish() if the caller awaits no
+  /// answer.
   [[gnu::noinline]] void fail(rank_t from, std::span<word const> record, std::exception_ptr const& why) {
     constexpr std::size_t longest = 160;
     auto [code, text] = call_failure::of(why);
@@ -404,7 +405,7 @@ class calls_state final : public call_home {
   std::shared_ptr<team_state<Backend>> team_;
   control_type control_;
   call_post<Backend, calls_state, Steps> post_;
-  local_shared_ptr<bool> is_alive_;  ///< false when these calls are destroyed before others end
+  local_shared_ptr<bool> is_alive_;  ///< false once these calls are destroyed while others are under way
   std::vector<rank_t> others_;       ///< the ranks that may answer; a rank alone answers itself
   std::vector<std::size_t> unanswered_ = std::vector<std::size_t>(static_cast<std::size_t>(size()));
   std::vector<pending> calls_;  ///< by the numbers in their records

@@ -44,21 +44,22 @@ struct async_link {
   ~async_link() = default;
 };
 
-/// An operation that a rank's engine looks after. It lies in the frame of a coroutine, or beside a handler.
+/// An operation that a rank's engine tracks. It lies in the frame of a coroutine, or beside a handler.
 ///
-/// States: idle; pending, in the first list of its engine; ready, in the second. `test` takes it from pending
-/// to ready; `over` is called when it has left the second list. Its destructor takes it out of either.
+/// States: idle; pending, in the first list of its engine; ready, in the second. `test` moves it from pending
+/// to ready; `over` is called when it has left the second list. Its destructor removes it from either.
 class awaited : public async_link {
  public:
   /// Returns whether the operation is over. Never blocks.
   virtual bool test() = 0;
   /// Blocks until it is over and returns true. Returns false, at once, if it can only be tested.
   virtual bool wait() = 0;
-  /// Goes on behind the operation. The object may be gone at return.
+  /// Continues after the operation. The object may be destroyed at return.
   virtual void over() = 0;
-  /// Ends the operation without going on behind it: its engine is being destroyed.
+  /// Ends the operation without continuing after it: its engine is being destroyed.
   virtual void abandon() noexcept = 0;
-  /// Returns a time at which the operation must be tested without a signal of a rank; no_deadline: never.
+  /// Returns a time at which the operation must be tested even without a signal of a rank; no_deadline:
+  /// never.
   [[nodiscard]] virtual time_point due() const { return no_deadline; }
 
  protected:
@@ -67,7 +68,7 @@ class awaited : public async_link {
 
   [[nodiscard]] bool is_linked() const noexcept { return engine_ != nullptr; }
   inline void unlink() noexcept;
-  /// Throws what ended the operation, if an error did.
+  /// Throws the error that ended the operation, if there was one.
   void rethrow() {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
@@ -80,15 +81,15 @@ class awaited : public async_link {
   std::exception_ptr error_;
 };
 
-/// All that one rank has under way: the operations that are polled, and those behind which work is ready.
-///
-/// All of its functions belong to the thread that made it. An engine resumes nothing inside another resume.
+/// All that one rank has under way: the operations that it polls, and completed ones after which work is
+/// ready. All of its functions belong to the thread that made it. An engine resumes nothing inside another
+/// resume.
 class engine {
  public:
   engine(engine const&) = delete;
   engine& operator=(engine const&) = delete;
 
-  /// Looks after an operation that is not over.
+  /// Tracks an operation that has not ended.
   void add(awaited& one) {
     check_thread("co_await");
     pending_.append(one);
@@ -98,14 +99,14 @@ class engine {
     if (!is_at_work_) wake();
   }
 
-  /// The number of operations that are not over.
+  /// The number of operations that have not ended.
   [[nodiscard]] std::size_t pending() const noexcept { return count_; }
   /// Returns whether nothing is under way and nothing is ready.
   [[nodiscard]] bool is_idle() const noexcept { return count_ == 0 && ready_.is_alone(); }
-  /// Calls `wake()` when an operation is added from outside of progress. Empty: nobody.
+  /// Calls `wake()` when an operation is added from outside of progress; if empty, nothing.
   void on_added(std::function<void()> wake) { woken_ = std::move(wake); }
 
-  /// Tests each pending operation once, and resumes the work behind those that are over. Returns the number
+  /// Tests each pending operation once, and resumes the work after those that have ended. Returns the number
   /// of those. Never blocks, but the work may.
   std::size_t advance() {
     check_thread("progress");
@@ -150,7 +151,7 @@ class engine {
     }
   }
 
-  /// The engine resumes work while one lives.
+  /// While an object lives, the engine is resuming work.
   class at_work {
    public:
     explicit at_work(engine& of) noexcept : of_(&of), before_(std::exchange(of.is_at_work_, true)) {}
@@ -163,12 +164,12 @@ class engine {
     bool before_;
   };
   [[nodiscard]] bool is_at_work() const noexcept { return is_at_work_; }
-  /// Tells who drives this engine that there is something to poll.
+  /// Tells the driver of this engine that there is something to poll.
   void wake() const {
     if (woken_) woken_();
   }
 
-  /// Tests each pending operation once. Returns whether one is over.
+  /// Tests each pending operation once. Returns whether one has ended.
   bool poll() {
     for (async_link* at = pending_.next; at != &pending_;) {
       auto& one = static_cast<awaited&>(*at);
@@ -183,7 +184,7 @@ class engine {
     }
     return !ready_.is_alone();
   }
-  /// Waits for the one pending operation, if it can be waited for. Returns whether it is over.
+  /// Waits for the one pending operation, if it can be waited for. Returns whether it has ended.
   bool wait_for_first() {
     auto& one = static_cast<awaited&>(*pending_.next);
     bool is_over = true;
@@ -242,14 +243,14 @@ inline void awaited::unlink() noexcept {
   is_pending_ = false;
 }
 
-/// Ends an operation whose result nobody wants, so that its memory is free at return. Waits for a transfer
+/// Ends an operation whose result is not needed, so that its memory is free at return. Waits for a transfer
 /// and for a collective; drops anything else.
 template <class R>
 void settle(R& request) noexcept {
   if constexpr (!droppable<R> && requires { request.wait(); }) {
     try {
       request.wait();
-    } catch (...) {  // the job has failed: no rank goes on with the operation, and the next wait says so
+    } catch (...) {  // the job has failed, and the next wait reports it
     }
   }
 }

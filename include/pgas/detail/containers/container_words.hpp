@@ -18,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// The elements of a container on all ranks: a window, in an epoch that is open while the container lives.
 ///
 /// Control words say which rank may access an element when. A rank that has put elements calls `arrive`
-/// before the release of the word that tells of them. A rank that has acquired the word gets the elements
+/// before the release of the word that announces them. A rank that has acquired the word gets the elements
 /// past all copies, since no boundary of an epoch tells that they have changed.
 template <class Window>
 class element_store {
@@ -44,7 +44,7 @@ class element_store {
     there.get(first, into);
     there.flush_local();
   }
-  /// Returns when the puts of this rank to the part have arrived, for any rank that learns of them.
+  /// Returns when the puts of this rank to the part have arrived, for any rank that may learn of them.
   void arrive(rank_t rank) {
     typename state_type::template boundary_type<boundary_of::remote,
                                                 hints{.write_only = true, .passive = true}>
@@ -83,8 +83,8 @@ namespace detail {
 
 /// Control words of a container. All ranks of the team call it together, with the same arguments.
 ///
-/// `agree(handshake)` compares what else the ranks must give alike, and refuses what has no meaning.
-/// Throws on every rank: errc::no_space, errc::mismatch, and the errors of `agree`.
+/// `agree(handshake)` compares what else must be the same on all ranks, and refuses invalid arguments. Throws
+/// on every rank: errc::no_space, errc::mismatch, and the errors of `agree`.
 template <class Backend, class Agree>
 [[nodiscard]] typename Backend::control_type make_container_words(team_state<Backend>& members,
                                                                   control_words words,

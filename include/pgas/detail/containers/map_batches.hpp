@@ -32,7 +32,7 @@ void in_groups(Table const& table, std::size_t total, PlaceOf const& place_of, U
   }
 }
 
-/// Calls use(i, place) for each i. Near lines are asked for before they are used. If parts may be far, the
+/// Calls use(i, place) for each i. Near lines are prefetched before they are used. If parts may be far, the
 /// keys of one owner follow one another within a batch.
 template <bool writes, class Table, class PlaceOf, class Use>
 void in_batches(Table const& table, std::size_t total, PlaceOf const& place_of, Use const& use) {

@@ -16,7 +16,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The slots of a bucket that may hold a key, found by tags without a branch for each slot. So a lookup
-/// seldom compares more than one key. Where comparing is one instruction, map_home_line does without tags.
+/// rarely compares more than one key. Where comparing is one instruction, map_home_line needs no tags.
 class slot_matches {
  public:
   constexpr explicit slot_matches(std::uint32_t marks) noexcept : marks_(marks) {}
@@ -157,7 +157,7 @@ struct op_on_words {
   }
 };
 
-/// Combines the value in a word with another, in one indivisible step.
+/// Combines the value in a word with another one, in one atomic step.
 template <class Words, class Value, class Op>
 void combine(Words const& words, std::size_t at, Value const& value, Op op) {
   if constexpr (combines_words<Op, Value>) {
@@ -214,7 +214,7 @@ class map_words {
       return view_->fetch_add(at, value);
     }
   }
-  /// Has happened at return, unlike target_view::accumulate between nodes.
+  /// Has taken effect at return, unlike target_view::accumulate between nodes.
   template <class Op>
   void accumulate(std::size_t at, std::uint64_t value, Op op) const {
     if constexpr (by_single_words && requires { Op::kind; }) {
@@ -258,7 +258,7 @@ class map_words {
   struct nothing {
     ~nothing() {}  // NOLINT(modernize-use-equals-default): not trivial, so that a guard is no unused variable
   };
-  /// The program never looks at a slot that changed while it was read, so a checker of races leaves it out.
+  /// The program never uses a slot that changed while it was read, so a checker of races ignores it.
   [[nodiscard]] auto copying() const noexcept {
     if constexpr (race_checked_segment<typename State::segment_type>) {
       return state_->segment.copying();

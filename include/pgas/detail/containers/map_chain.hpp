@@ -86,7 +86,7 @@ class map_chain {
     for (unsigned attempt = 0; !look(key, value); pause(attempt++)) value.reset();
   }
 
-  /// Inserts a key that is absent. Returns none if the key was present.
+  /// Inserts a key that is absent. Returns `none` if the key was present.
   [[nodiscard]] map_change insert(Key const& key, Value const& value) const {
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
@@ -94,7 +94,7 @@ class map_chain {
       return put_new(at, home, key, value);
     });
   }
-  /// Inserts a key, or gives it another value. Returns none if the key was present.
+  /// Inserts a key, or gives it another value. Returns `none` if the key was present.
   [[nodiscard]] map_change assign(Key const& key, Value const& value) const {
     if constexpr (keeps) {
       if (at_present(key, [&](std::size_t at) { words_.store(at, to_words(value)[0]); }))
@@ -111,7 +111,7 @@ class map_chain {
       }
     });
   }
-  /// Inserts a key, or combines its value. Returns none if the key was present.
+  /// Inserts a key, or combines its value. Returns `none` if the key was present.
   template <class Op>
   [[nodiscard]] map_change accumulate(Key const& key, Value const& value, Op op) const {
     if constexpr (keeps) {
@@ -129,7 +129,7 @@ class map_chain {
       }
     });
   }
-  /// Makes a key absent. Returns none if it was absent.
+  /// Makes a key absent. Returns `none` if it was absent.
   [[nodiscard]] map_change erase(Key const& key) const {
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
@@ -176,7 +176,7 @@ class map_chain {
     return (*equal_)(from_words<Key>(words), key);
   }
 
-  /// Looks once. Returns false if the chain changed meanwhile.
+  /// Searches once. Returns false if the chain changed meanwhile.
   [[nodiscard]] bool look(Key const& key, std::optional<Value>& value) const {
     std::size_t bucket = home_;
     std::size_t extent = 0;
@@ -260,7 +260,7 @@ class map_chain {
     words_.store(at.bucket, changed.bits());
     if (at.bucket != home_) words_.store(home_, home.bits());
   }
-  /// Tells readers that an overflow bucket changes; the lock tells it of the home bucket.
+  /// Marks an overflow bucket as changing, for readers; the lock marks the home bucket.
   void mark(place const& at) const {
     if (steps.marks_overflow && at.bucket != home_) words_.store(at.bucket, at.state.locked().bits());
   }
@@ -327,14 +327,15 @@ class map_chain {
     return map_change::made;
   }
 
-  /// The bucket behind one of the chain, or 0. `extent` is that of the bucket, and becomes the other one's.
+  /// The bucket after one of the chain, or 0. `extent` is that of the bucket, and becomes that of the next
+  /// one.
   [[nodiscard]] std::size_t next_of(std::size_t bucket, std::size_t& extent) const {
     std::size_t const next = words_.load(bucket + layout::next);
     if (next != map_shape::deeper) [[likely]]
       return next;
     return shape_->at(shape_->bucket_in(++extent, hash_));
   }
-  /// Whether a full chain, whose last bucket is in an extent, goes on in the next one.
+  /// Whether a full chain, whose last bucket is in an extent, continues in the next one.
   [[nodiscard]] bool goes_deeper(std::size_t extent) const {
     if (extent >= shape_->extents) return false;
     return extent > 0 || words_.load(map_shape::used) >= shape_->overflow_at_first();
@@ -345,7 +346,7 @@ class map_chain {
       static_cast<void>(words_.replace(map_shape::grown, grown, extent));
   }
 
-  /// Lets other ranks go on, and looks whether the job has failed. Out of line: a chain is seldom locked.
+  /// Lets other ranks proceed, and checks whether the job has failed. Not inlined: a chain is rarely locked.
   void pause(unsigned attempt) const { pause(*state_, attempt, operation_); }
   [[gnu::noinline]] static void pause(State& state, unsigned attempt, std::string_view operation) {
     state.control.pause(attempt, {.operation = operation});

@@ -23,14 +23,13 @@ template <class Key, class Value, class Equal>
 inline constexpr bool has_home_line =
     bucket_layout<Key, Value>::words == bucket_layout<Key, Value>::line_words && equal_as_words<Key, Equal>;
 
-/// The short way of operations on a home bucket that is one line of near memory. It takes the protocol's
-/// steps for the usual case, see map_chain: a present key, or a free slot for a new one. Each member returns
-/// false if the case is another one, or if the bucket changes meanwhile. Nothing has happened then, and
-/// map_chain does the whole.
+/// The short path of operations on a home bucket that is one line of near memory. It takes the protocol's
+/// steps in the usual case, see map_chain: a present key, or a free slot for a new one. Each member returns
+/// false in any other case, or if the bucket changes meanwhile. It has then changed nothing, and map_chain
+/// does the whole operation.
 ///
-/// Source    None. Each key of the line has a branch, so the processor can guess the slot and begin later
-///           calls before the line arrives. The short way has no call and no store of its own. Both are
-///           choices by measurement of the rows of tools/bench --suite maps; the reasons are our inference.
+/// Source    None. Each key of the line has a branch, so the processor can predict the slot and begin later
+///           calls before the line arrives. The short path has no call and no store of its own.
 /// Costs     a miss. An addition takes about 40 instructions with the hash, one of them locked; so does an
 ///           insertion or a new value, which also take the lock.
 template <class Words, transportable Key, transportable Value, map_policy Policy>
@@ -69,7 +68,7 @@ class map_home_line {
     bucket_state const state(words_.load(first_));
     if (!steps.locks || state.is_locked()) return std::nullopt;
     if (value_of(first_, key, state) != 0) {
-      // The key was present when the state was loaded, if no other key has taken its slot since.
+      // The key was present when the state was loaded, unless another key has taken its slot since.
       return has_changed(first_, state) ? std::nullopt : std::optional(false);
     }
     if (keeps && is_kept(key, state)) return std::nullopt;
@@ -78,7 +77,7 @@ class map_home_line {
     // The lock is taken only in the state that was seen, so the keys are those that were seen. acq_rel: pairs
     // with the release of the rank that had the lock before.
     if (!words_.replace(first_, state.bits(), state.locked().bits())) return std::nullopt;
-    // A new link leaves no new state. So the look at the link comes after the lock.
+    // A new link changes no state, so the link is checked under the lock.
     if (words_.load(first_ + layout::next) != 0) {
       words_.store(first_, state.bits());
       return std::nullopt;

@@ -18,9 +18,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// The buckets of a part: a line of two counts; home buckets; overflow buckets; extents.
 ///
-/// A chain of n keys has at most (n - 1) / 3 overflow buckets. So a third of the keys suffices for any hash,
-/// and a part surely has room for `most` keys. With half as many home buckets as keys of `capacity`, six of
-/// seven chains are one bucket.
+/// A chain of n keys has at most (n - 1) / 3 overflow buckets. So a third as many overflow buckets as keys
+/// suffices for any hash, and a part has room for `most` keys in any case. With half as many home buckets as
+/// keys of `capacity`, six of seven chains are one bucket.
 ///
 /// Extents are for more keys than `capacity`. Extent e has 4^e buckets for each home bucket. When the
 /// overflow buckets for `capacity` keys are in use, the last bucket of a full chain says `deeper` instead of
@@ -51,7 +51,7 @@ struct map_shape {
     return shape;
   }
 
-  /// The overflow buckets that are taken before chains go deeper.
+  /// The overflow buckets that are used before chains go deeper.
   [[nodiscard]] constexpr std::size_t overflow_at_first() const noexcept { return capacity / 3 + 1; }
   /// The buckets of an extent; extent 0 is that of the home buckets.
   [[nodiscard]] constexpr std::size_t in_extent(std::size_t extent) const noexcept {
@@ -131,7 +131,7 @@ class map_table {
             static_cast<std::size_t>((bits & 0xffffffffU) * shape_.home_buckets >> 32U),
             bucket_state::tag_of(bits), static_cast<std::uint32_t>(bits)};
   }
-  /// Asks for the line of a key, if it is in memory that this rank reaches by loads: to read it, or to write.
+  /// Prefetches the line of a key, to read or to write it, if this rank reaches it by loads.
   template <bool writes>
   void prefetch(key_place const& at) const noexcept {
     if constexpr (state_type::parts != part_is::far) {
@@ -139,9 +139,9 @@ class map_table {
         prefetch_line<writes>(first + shape_.at(at.home));
     }
   }
-  /// Asks for all lines of a key's home bucket, up to eight. The line of the value depends on the state and
-  /// on the keys, so it would else be the second or third miss, one after the other. A change writes the
-  /// first line, and one or two of the others.
+  /// Prefetches all lines of a key's home bucket, up to eight. The line of the value depends on the state and
+  /// on the keys, so it would otherwise be the second or third miss in a row. A change writes the first line,
+  /// and one or two of the others.
   template <bool writes>
   void prefetch_bucket(key_place const& at) const noexcept {
     if constexpr (state_type::parts != part_is::far) {
@@ -154,7 +154,7 @@ class map_table {
       }
     }
   }
-  /// Asks for the second bucket of a key's chain, if the first has arrived and does not hold the key's tag.
+  /// Prefetches the second bucket of a key's chain, if the first has arrived and does not hold the key's tag.
   /// It chooses the line without a branch, which would be mispredicted for each such key.
   template <bool writes>
   void prefetch_next(key_place const& at) const noexcept {

@@ -74,7 +74,8 @@ class packed_ring {
     for (rank_t rank = 0; rank < words_.size(); ++rank) {
       if (rank != words_.rank()) others_.push_back(rank);
     }
-    if (others_.empty()) others_.push_back(words_.rank());  // nobody can end a wait, and the wait says so
+    if (others_.empty())
+      others_.push_back(words_.rank());  // no rank can end the wait, and the wait reports that
   }
 
   [[nodiscard]] rank_t home() const noexcept { return home_; }
@@ -154,7 +155,7 @@ class packed_ring {
     }
   }
 
-  /// Returns true when there may be room, and false if the queue is closed. Waits are out of line, so that
+  /// Returns true when there may be room, and false if the queue is closed. Waits are not inlined, so that
   /// the operations that need none save no registers for them.
   [[gnu::noinline]] bool wait_for_room(time_point deadline) {
     word const found = tail_.load(std::memory_order_relaxed);  // relaxed: as in try_push
@@ -233,7 +234,7 @@ class packed_ring {
     return {p.ticket + 1, p.cell + 1 == capacity() ? 0 : p.cell + 1};
   }
   /// Calls use(cell, ticket, i) for the cells from p on, of which `cell` is the first, and returns the place
-  /// behind them.
+  /// after them.
   template <class Cell, class Use>
   place for_each_cell(place p, Cell const& cell, std::size_t number, Use const& use) const {
     use(cell, p.ticket, 0);
@@ -276,8 +277,8 @@ class packed_ring {
     // rank has written the element.
     return cell.load_turn(std::memory_order_acquire);
   }
-  /// Looks for a while whether a cell has a turn. Other ranks need the lines of `tail` and `head` for each
-  /// element, so a rank that waits in a stream of elements looks at a cell.
+  /// Polls for a while whether a cell has a turn. Other ranks need the lines of `tail` and `head` for each
+  /// element, so a rank that waits in a stream of elements polls a cell.
   [[nodiscard]] bool has_come(place const& p, word least) const {
     auto const cell = memory_.cell(p.cell);
     for (int look = 0; look < Cells::looks; ++look) {
@@ -285,7 +286,8 @@ class packed_ring {
     }
     return false;
   }
-  /// Returns when a cell has a turn. Another rank has the ticket for the turn before, and is about to set it.
+  /// Returns when a cell has a turn. Another rank has the ticket for the previous turn, and is about to set
+  /// it.
   void look_until(place const& p, word least, std::string_view operation) {
     for (unsigned attempt = 0; turn_of(memory_.cell(p.cell)) < least; ++attempt)
       words_.pause(attempt, {.operation = operation, .awaited = others_});

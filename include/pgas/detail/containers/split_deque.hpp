@@ -30,7 +30,7 @@ enum class stealing_fault {
 /// Private   tasks are in memory of the owner alone: it pushes and pops at one end without any control word.
 /// Words     of each rank: `offer` has two indices of 32 bits, top and split; `copied` counts tasks.
 /// States    Task i of [top, split) is offered, and lies in cell i mod cells of the owner's part. Indices
-/// wrap.
+///           wrap.
 ///
 ///             offer      by the owner, while top = split: put its oldest tasks behind split, await their
 ///                        arrival, and store split + n (release). Nobody else may modify the word then.
@@ -40,8 +40,7 @@ enum class stealing_fault {
 ///                        split - n; its own puts are there.
 ///
 ///           A cell below top is free when all claimed tasks have been copied: `copied` = top (acquire).
-/// One word  decides every race, so no order between two words is needed. That is where ours differs from
-/// Chase
+/// One word  decides every race, so no order between two words is needed. In that, ours differs from Chase
 ///           and Lev 2005 and from the THE protocol of Cilk (Frigo, Leiserson, Randall 1998): their owner
 ///           stores one index and then loads the other, with a sequentially consistent fence between the two.
 ///           Memory that ranks reach by messages, or past caches, has no such fence.
@@ -51,12 +50,10 @@ enum class stealing_fault {
 ///           the second. A thief claims by compare_exchange, so it never claims what is not there; the
 ///           private part is unbounded memory of the owner; and the word needs no validity bit.
 /// ABA       The owner may take tasks back and offer others, so that a word returns to an older value. A
-/// thief
-///           that then succeeds with its old value claims the tasks that are there now, and gets them
+///           thief that then succeeds with its old value claims the tasks that are there now, and gets them
 ///           afterwards. Nothing it knew of the older ones is used.
 /// Costs     a push or pop of the owner: none. An offer: two loads of own words, a put and a store. A steal:
-/// a
-///           load, a compare_exchange, a get and an addition at the victim, for half of its offer.
+///           a load, a compare_exchange, a get and an addition at the victim, for half of its offer.
 template <class Control, class Memory, stealing_fault Fault = stealing_fault::none>
 class split_deque {
  public:
@@ -70,7 +67,8 @@ class split_deque {
   /// The private tasks.
   [[nodiscard]] std::size_t size() const noexcept { return private_.size(); }
 
-  /// Takes the newest task: a private one, or of those that this rank offers. Returns false if it has none.
+  /// Removes the newest task: a private one, or one of those that this rank offers. Returns false if it has
+  /// none.
   bool pop(value_type& task) {
     if (private_.empty() && !take_back()) return false;
     task = private_.back();
@@ -111,7 +109,7 @@ class split_deque {
     return top_of(seen) != split_of(seen);
   }
 
-  /// Takes half of what the victim offers, at least one task, into the private part. Returns their number.
+  /// Steals half of what the victim offers, at least one task, into the private part. Returns their number.
   /// `claimed()` is called between the claim and the copy.
   template <class Claimed>
   std::size_t steal(rank_t victim, Claimed const& claimed) {

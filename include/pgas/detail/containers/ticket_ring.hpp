@@ -85,7 +85,8 @@ class ticket_ring {
     for (rank_t rank = 0; rank < words_.size(); ++rank) {
       if (rank != words_.rank()) others_.push_back(rank);
     }
-    if (others_.empty()) others_.push_back(words_.rank());  // nobody can end a wait, and the wait says so
+    if (others_.empty())
+      others_.push_back(words_.rank());  // no rank can end the wait, and the wait reports that
   }
 
   [[nodiscard]] rank_t home() const noexcept { return home_; }

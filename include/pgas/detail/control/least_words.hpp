@@ -15,8 +15,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           writes what it knows to r + 2^k and waits for r - 2^k. Ranks may be counted twice, which changes
 ///           no minimum.
 /// Words     for each round `Width` values and a number in the memory of rank r, written by r - 2^k only:
-/// what
-///           that rank knows, and the call it belongs to.
+///           what that rank knows, and the call it belongs to.
 /// Requires  that all ranks pass a barrier between two calls, so that no rank writes values that another has
 ///           still to read.
 /// Memory    (Width + 1) ceil(log2 n) slots a rank.

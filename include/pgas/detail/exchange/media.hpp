@@ -197,7 +197,7 @@ class pull_area {
 ///
 /// Words     17 slots for shared areas, or those of links among all ranks; those of links among all ranks.
 /// Memory    that of shared areas, or of links on the largest node; behind it that of links among the first
-/// ranks.
+///           ranks.
 template <control Control, segment Segment, class Backend>
 class node_media {
  public:

@@ -42,7 +42,7 @@ class file_failure : public std::runtime_error {
 /// file_failure.
 class file {
  public:
-  /// Like ::open, but never waits for the other end of a pipe, and is not inherited by child programs.
+  /// Like ::open, but it never waits for the other end of a pipe, and child programs do not inherit the file.
   file(std::filesystem::path const& path, int flags, char const* what_for)
       : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666)) {
     if (descriptor_ < 0) throw file_failure("cannot be opened " + std::string(what_for), errno);
@@ -167,8 +167,8 @@ class file {
   int descriptor_;
 };
 
-/// A file as the backend of an array carries it, where the ranks are on several nodes and see the file
-/// through a network. Its functions are those of `file`. Other backends carry no files.
+/// A file that the backend of an array carries, where the ranks are on several nodes and see the file through
+/// a network. Its functions are those of `file`. Other backends carry no files.
 template <any_global_array Array>
 class carried_file {
   using backend_type = typename Array::state_type::backend_type;
@@ -217,7 +217,7 @@ class carried_file {
     using type = typename B::file_type;
   };
 
-  /// An error of the backend is a failure of the file, whose name the caller says.
+  /// Turns an error of the backend into a failure of the file, to which the caller adds the name.
   template <class Act>
   static void named(Act const& act) {
     try {

@@ -29,9 +29,9 @@ enum class order_of {
 /// Looks for one order of all operations in which the results are those of a sequential object.
 ///
 /// A state of the search is how far each rank is, which pending operations have taken effect, and the state
-/// of the object. The search goes deeper by one operation, and never twice into one state. It needs no
-/// branch after an operation that fits and observes only: such an operation can come first in any order.
-/// An operation waits for all that precede it in every order, where the object lets the search know: see
+/// of the object. The search goes deeper by one operation, and never twice into one state. After an operation
+/// that fits and only observes, it needs no other branch: such an operation can come first in any order. An
+/// operation waits for all that precede it in every order, if the object tells the search: see
 /// necessary_order.hpp.
 /// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
 template <sequential_object S, search_fault Fault = search_fault::none>
@@ -63,7 +63,7 @@ class order_search {
     now_.taken.resize((pending_.size() + 63) / 64);
   }
 
-  /// The search takes time that grows exponentially with the operations that overlap, at worst.
+  /// At worst, the search takes time that grows exponentially with the number of overlapping operations.
   finding run() {
     if (is_impossible_) return finding::wrong;
     std::size_t depth = 0;  // the number of completed operations in the order so far
@@ -197,7 +197,8 @@ class order_search {
       std::size_t const record = lanes_[lane][now_.places[lane]];
       if (may_be_next(record)) candidates_.push_back({record, lane, false});
     }
-    // An order close to that of the returns is likely to be right, and one by luck without pending ones.
+    // An order close to that of the returns is likely right, and more so without pending operations that take
+    // effect only by chance.
     std::sort(candidates_.begin() + static_cast<std::ptrdiff_t>(first), candidates_.end(),
               [&](candidate const& a, candidate const& b) {
                 return records_[a.record].end < records_[b.record].end;
@@ -251,7 +252,7 @@ template <sequential_object S, class Shorten>
                                     " operations are ", promise,
                                     "; raise effort::most_states, or record fewer operations that overlap"});
   } else {
-    // A part is not harder to search than the whole; if it is nevertheless, it is left.
+    // A part is not harder to search than the whole; if it is nevertheless, the search ends.
     std::size_t const most_states = std::min(within.most_states, 2 * v.states + 1000);
     auto const is_wrong = [&](history<S> const& part) {
       return order_search<S>(part.records(), kind, most_states).run() == finding::wrong;

@@ -21,7 +21,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
 /// Runs one fiber for each core, one at a time, in an order that the options and the seed determine.
 ///
 /// A fiber gives up its turn at a scheduling point, or when it waits for a word. A change of the word wakes
-/// it. If no fiber can go on, the job fails at once, with a sentence that lists which rank waits for which.
+/// it. If no fiber can proceed, the job fails at once, with a sentence that lists which rank waits for which.
 /// No clock is needed for this.
 ///
 /// If the options choose a clock, the core with the earliest event goes first, and a waiting core polls.
@@ -88,7 +88,7 @@ class scheduler {
   }
 
   [[nodiscard]] rank_t cores() const noexcept { return job_.size(); }
-  /// What holds the locks of a rank.
+  /// The lock holders of a rank.
   [[nodiscard]] held_locks& locks_of(rank_t rank) const noexcept { return job_.as(rank).locks(); }
   [[nodiscard]] rank_t current() const noexcept { return current_; }
   [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
@@ -112,7 +112,7 @@ class scheduler {
     runnable_ = is_runnable ? runnable_ | agent : runnable_ & ~agent;
     if (is_runnable && how_.schedule == scheduling::priority) budget_ = 0;
   }
-  /// Chooses one of `count` things that may happen next, as the schedule does with cores.
+  /// Chooses one of `count` possible next events, as the schedule does with cores.
   [[nodiscard]] std::size_t pick(std::size_t count) { return order_.pick(count); }
 
   // With a clock
@@ -137,10 +137,10 @@ class scheduler {
       switch_out();
     }
   }
-  /// Like wait(), but the running core polls until look() is true. Each look is an access.
+  /// Like wait(), but the running core polls until look() is true. Each poll is an access.
   ///
-  /// While all other cores poll or compute too, the looks repeat themselves. Looks that end before any core
-  /// can change a word are therefore not made; `skip(count)` receives their number instead.
+  /// While all other cores poll or compute too, the polls repeat themselves. So polls that end before any
+  /// core can change a word are skipped, and `skip(count)` receives their number.
   template <std::predicate Look, class Skip>
   void poll(std::span<waiters* const> waiting, Look&& look, Skip&& skip, waiting_for const& why,
             std::string_view label, team_ranks const& ranks) {
@@ -212,8 +212,8 @@ class scheduler {
     woken_ |= bit(self);
   }
 
-  /// Gives up the turn until the other cores have passed up to 2^attempt points, or until none of them can go
-  /// on.
+  /// Gives up the turn until the other cores have passed up to 2^attempt points, or until none of them can
+  /// proceed.
   void pause(unsigned attempt, waiting_for const& why) {
     rank_t const self = current_;
     check(self, why);
@@ -239,7 +239,7 @@ class scheduler {
     idle_ &= ~which;
     woken_ |= which;
     runnable_ |= which;
-    // A core of higher priority goes on at once.
+    // A core of higher priority proceeds at once.
     if (how_.schedule == scheduling::priority && which != 0) budget_ = 0;
   }
   void wake_all() noexcept { wake(unfinished_); }
@@ -270,8 +270,8 @@ class scheduler {
         end_pause(rank);
     }
   }
-  /// If all cores pause, skips time to the end of the earliest pause. Else short pauses would starve long
-  /// ones.
+  /// If all cores pause, skips time to the end of the earliest pause. Otherwise short pauses would starve
+  /// long ones.
   void end_earliest_pause() noexcept {
     std::uint64_t first = ~std::uint64_t{0};
     for (rank_t rank = 0; rank < job_.size(); ++rank) {
@@ -360,8 +360,8 @@ class scheduler {
   std::vector<blocked> blocked_;
   waiters runnable_ = 0;
   waiters unfinished_ = 0;
-  waiters idle_ = 0;     ///< with a clock: cores whose last look was in vain
-  waiters woken_ = 0;    ///< cores with a word that has changed since that look
+  waiters idle_ = 0;     ///< with a clock: cores whose last poll was in vain
+  waiters woken_ = 0;    ///< cores with a word that has changed since that poll
   waiters pausing_ = 0;  ///< cores that gave up their turn for a while
   std::array<std::uint64_t, most_cores> pause_ends_{};  ///< on the clock of points_ + skipped_
   std::uint64_t skipped_ = 0;                           ///< time that passed while all paused

@@ -24,7 +24,7 @@ class cache_adversary {
   [[nodiscard]] bool fills() noexcept { return dice_.one_in(how_.fill); }
   [[nodiscard]] bool drains() noexcept { return dice_.one_in(how_.drain); }
 
-  /// Notes a line that came from memory. The adversary may fetch the latest ones again.
+  /// Remembers a line that came from memory. The adversary may fetch the latest ones again.
   void fetched(fetched_line f) noexcept {
     last_ = f.number;
     fetched_[next_++ % fetched_.size()] = f;

@@ -15,7 +15,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// The oracle: knows the last write of each byte of a window, independent of all copies.
+/// The oracle: it knows the last write of each byte of a window, independent of all copies.
 ///
 /// Control words order the ranks, see rank_orders. A put or a get happens at some time between its call and
 /// its flush. The oracle reports four faults:
@@ -50,7 +50,7 @@ class checker : public rank_orders {
 
   // The program's accesses
 
-  /// The rank's transfers are parts of such an access from now on. Returns the kind before.
+  /// The rank's transfers are parts of such an access from now on. Returns the previous kind.
   access_kind enter(rank_t self, access_kind kind) noexcept {
     return std::exchange(kinds_[static_cast<std::size_t>(self)], kind);
   }
@@ -134,7 +134,7 @@ class checker : public rank_orders {
     return v;
   }
 
-  /// `may_race`: the program may never look at these bytes, as in a copy of a whole part.
+  /// `may_race`: the program may never use these bytes, as in a copy of a whole part.
   [[nodiscard]] verdict read(rank_t self, system_address at, bytes_in seen, bool may_race,
                              std::uint32_t where) {
     if (may_race && heads_.known(at) == 0) return {};
@@ -190,7 +190,7 @@ class checker : public rank_orders {
     return {};
   }
 
-  /// Forgets these bytes: they belong to no window any more.
+  /// Forgets these bytes, which belong to no window any more.
   void forget(system_address first, std::uint64_t bytes) {
     forget_elements(first, bytes);
     for (auto& open : open_) {
@@ -307,14 +307,14 @@ class checker : public rank_orders {
     r.is_atomic = scope_of(self) == order_scope::element ? 1 : 0;
     return r;
   }
-  /// True if a record can take the present access in.
+  /// True if a record can absorb the present access.
   [[nodiscard]] static bool is_one(record const& r, record const& now) noexcept {
     if (r.mask == 0) return r.rank == now.rank && r.is_read == now.is_read;
     return r.clock == now.clock && r.rank == now.rank && r.is_read == now.is_read && r.kind == now.kind &&
            r.is_open == now.is_open && r.is_atomic == now.is_atomic;
   }
 
-  /// True if the line has one record alone, which can take the present access in and can race with nothing.
+  /// True if the line has a single record, which can absorb the present access and can race with nothing.
   [[nodiscard]] static bool continues(record const& only, record const& now) noexcept {
     return only.mask != 0 && is_one(only, now) && only.next == 0 && only.is_open == 0;
   }

@@ -39,7 +39,7 @@ struct part_place {
   std::uint64_t bytes = 0;
 };
 
-/// The parts of one window. The last rank that lets go of the window gives the memory back.
+/// The parts of one window. The last rank that releases the window frees the memory.
 class home_parts {
  public:
   home_parts(chip& c, std::vector<part_place> parts, std::uint64_t number) noexcept
@@ -138,7 +138,7 @@ class chip {
     return buffers_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] checker* oracle() noexcept { return oracle_ ? &*oracle_ : nullptr; }
-  /// The errors of the ranks; without the oracle it notes none.
+  /// The errors of the ranks; empty without the oracle.
   [[nodiscard]] error_log errors() noexcept { return error_log(errors_); }
   /// A core has begun a collective of a team, whose calls these are. Ends the job if calls differ.
   void compare_call(compared_calls const& all, placed_call const& mine) {
@@ -180,7 +180,7 @@ class chip {
   }
 
   [[nodiscard]] emulation::meeting_place& meeting() noexcept { return meeting_; }
-  /// All ranks have met in the bootstrap.
+  /// All ranks have called the bootstrap's fence.
   void all_met() {
     if (oracle_) oracle_->all_met();
   }
@@ -202,7 +202,7 @@ class chip {
     rank_t core_;
     std::function<void()> run_;
   };
-  /// A service of a core that looks at words itself: each store of another core to a word calls it.
+  /// A service of a core that polls words itself: each store of another core to a word calls it.
   class work : public service {
    public:
     work(std::shared_ptr<chip> const& c, rank_t core, std::function<void()> run)
@@ -221,7 +221,7 @@ class chip {
     chip* of_;
     waiters which_;
   };
-  /// A core has stored to a word: the others that work while they wait look at theirs.
+  /// A core has stored to a word: the others that work while they wait poll theirs.
   void stored(rank_t by) noexcept {
     waiters const others = working_ & ~bit(by);
     if (others == 0) return;
@@ -233,8 +233,8 @@ class chip {
     called_ |= bit(core);
     turns_.wake(bit(core));
   }
-  /// Called by a core that waits. Returns whether it called a service: then the core must look at its
-  /// condition again, since other cores may have run meanwhile.
+  /// Called by a waiting core. Returns whether it called a service: then the core must check its condition
+  /// again, since other cores may have run meanwhile.
   bool serve(rank_t core) {
     auto const& all = services_[static_cast<std::size_t>(core)];
     if ((called_ & bit(core)) == 0 || (serving_ & bit(core)) != 0 || all.empty()) return false;
@@ -256,7 +256,7 @@ class chip {
     return true;
   }
 
-  /// Notes the last wait of a rank, for a later report.
+  /// Remembers the last wait of a rank, for a later report.
   void waited(rank_t rank, std::string_view operation) {
     if (oracle_) last_wait_[rank] = operation;
   }
@@ -298,7 +298,7 @@ class chip {
   [[nodiscard]] std::string line_of(std::uint32_t where) const {
     return line_of_calls(oracle_->known_places.at(where).calls);
   }
-  /// Finds the lines of two places at once, for line_of.
+  /// Looks up the lines of two places at once, for line_of.
   void find_lines(std::uint32_t a, std::uint32_t b) const {
     find_lines_of_calls(oracle_->known_places.at(a).calls, oracle_->known_places.at(b).calls);
   }
@@ -378,7 +378,7 @@ class chip {
   waiters serving_ = 0;                               ///< cores that do so now
 
  public:
-  // Declared last, since its entries give their memory back to the members above.
+  // Declared last, since its entries return their memory to the members above.
   emulation::registry<home_parts> parts;
   emulation::registry<home_words> words;
   emulation::registry<home_sections> sections;

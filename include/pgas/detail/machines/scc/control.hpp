@@ -20,14 +20,14 @@ class scc_control : public control_of_locks {
     word_at(scc::chip& c, rank_t self, rank_t owner, scc::chip_word& at, bool orders) noexcept
         : chip_(&c), self_(self), owner_(owner), orders_(orders), at_(&at) {}
 
-    // The chip is in order and has one copy of a word. An order only decides what a rank learns in the
+    // The chip is in order and has one copy of a word. An order only decides what a rank acquires in the
     // oracle.
     [[nodiscard]] word load(std::memory_order order) const {
       enter(scc::asks::read_word);
       if (order != std::memory_order_relaxed) acquire();
       return at_->value;
     }
-    /// Looks once whether a wait may end. Returns the value that the wait takes, or none.
+    /// Checks once whether a wait may end. Returns the value that ends the wait, or none.
     template <class Predicate>
     [[nodiscard]] std::optional<word> look(Predicate&& predicate, word& seen) const {
       enter(scc::asks::read_word);
@@ -43,7 +43,7 @@ class scc_control : public control_of_locks {
       return seen;
     }
     [[nodiscard]] scc::chip_word& home() const noexcept { return *at_; }
-    /// With a clock: counts further loads whose values nobody needs.
+    /// With a clock: counts further loads whose values are not needed.
     void count_loads(std::uint64_t times) const {
       chip_->at(self_).count().word_accesses += times;
       chip_->time()->count(self_, chip_->words_of(owner_), scc::asks::read_word, times);
@@ -236,7 +236,7 @@ class scc_control : public control_of_locks {
     return {chip_->oracle(), ranks_.to_world(rank()), home_->roots, rank(), order, root};
   }
 
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept {
     return chip_->turns().locks_of(ranks_.to_world(rank()));
   }

@@ -145,7 +145,7 @@ class core {
     return entry;
   }
 
-  /// Makes the caches forget the lines of a range, modified or not, since its memory is given back.
+  /// Makes the caches forget the lines of a range, modified or not, since its memory is being freed.
   void forget(physical_address first, std::size_t bytes) noexcept {
     if (bytes == 0) return;
     line_number const begin = line_of(first);
@@ -154,7 +154,7 @@ class core {
     l2_.forget_lines(begin, last);
     if (!combined_.is_empty() && combined_.number() >= begin && combined_.number() <= last)
       combined_.forget();
-    // The adversary must not refill a line either: the memory is zeroed for its next window.
+    // The adversary must not fetch a line again either: the memory is zeroed for its next window.
     adversary_.forget(begin, last);
   }
 

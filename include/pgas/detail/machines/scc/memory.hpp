@@ -33,7 +33,7 @@ class extents {
   explicit extents(std::uint64_t bytes) : bytes_(bytes) { free_.emplace(0, bytes); }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Takes `bytes` bytes and returns their beginning; empty if no gap is large enough.
+  /// Reserves `bytes` bytes and returns their beginning; empty if no gap is large enough.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t bytes) {
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second < bytes) continue;
@@ -66,7 +66,7 @@ class extents {
 
 /// All memory of the chip, by owner. A core's pages are consecutive, so a large part is contiguous.
 ///
-/// The host's memory is taken at its first access.
+/// The host's memory is allocated at its first access.
 class memory {
  public:
   memory(rank_t cores, unsigned own_pages) : cores_(static_cast<std::size_t>(cores)), own_pages_(own_pages) {
@@ -105,7 +105,7 @@ class memory {
     return host(static_cast<page_number>(at / page_bytes)) + at % page_bytes;
   }
 
-  /// Takes whole, zeroed pages of the owner's memory; returns their beginning in it. A page table entry
+  /// Reserves whole, zeroed pages of the owner's memory; returns their beginning in it. A page table entry
   /// chooses one way of access, so no page is shared.
   [[nodiscard]] std::uint64_t reserve(rank_t owner, std::uint64_t bytes) {
     extents& free = free_[static_cast<std::size_t>(owner)];
@@ -118,13 +118,13 @@ class memory {
     refuse("no gap in the memory of core " + std::to_string(owner) + " is that large");
     return 0;
   }
-  /// Gives pages back, zeroed for their next use.
+  /// Frees pages, zeroed for their next use.
   void release(rank_t owner, std::uint64_t at, std::uint64_t bytes) {
     zero(host(first_page(owner)) + at, whole(bytes, table_page_bytes));
     free_[static_cast<std::size_t>(owner)].release(at, whole(bytes, table_page_bytes));
   }
 
-  /// Takes zeroed bytes of a core's message passing buffer.
+  /// Reserves zeroed bytes of a core's message passing buffer.
   [[nodiscard]] std::uint64_t reserve_buffer(rank_t owner, std::uint64_t bytes) {
     auto const at = free_buffers_[static_cast<std::size_t>(owner)].reserve(whole(bytes, line_bytes));
     if (!at) {

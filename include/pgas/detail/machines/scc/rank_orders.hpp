@@ -66,9 +66,9 @@ class word_knowledge {
 
 /// The latest values of a control word, each with the knowledge that its releases left there, for the oracle.
 ///
-/// A core that waits may be slow to look, and the word may have gone on meanwhile. A faster core would have
-/// seen an earlier value. Only the knowledge beside that value is promised to the program, so a wait takes
-/// the earliest value that ends it.
+/// A waiting core may be slow, and the word may have changed again meanwhile. A faster core would have seen
+/// an earlier value. Only the knowledge at that value is promised to the program, so a wait ends at the
+/// earliest value that satisfies it.
 class word_history {
  public:
   struct told {
@@ -80,7 +80,7 @@ class word_history {
   /// The word's present value.
   [[nodiscard]] told const& latest() const noexcept { return all_[(stored_ - 1) % kept]; }
 
-  /// The word has got this value. Its knowledge is that of the value before, until the caller adds to it.
+  /// Stores a new value. Its knowledge is that of the previous value, until the caller adds to it.
   told& store(word value, std::uint64_t since) {
     told const& before = latest();
     told& now = all_[stored_++ % kept];
@@ -113,14 +113,13 @@ class word_history {
 /// A release leaves the rank's clock in the word; an acquire adds the word's clocks to the rank's. The scope
 /// decides which of the word's parts is meant, see order_scope:
 ///
-/// scope            a release adds to                       an acquire takes
-/// all              all: the clock                          all, shared
-/// shared_holder    all: passed; shared: clock, passed too  all, for clock and passed; shared, for
-/// passed_shared element          element: clock, extra                   all and element, for extra, until
-/// the scope ends
+/// scope          a release adds to                       an acquire takes
+/// all            all: the clock                          all, shared
+/// shared_holder  all: passed; shared: clock, passed too  all, for clock, passed; shared, for passed_shared
+/// element        element: clock, extra                   all and element, for extra, until the scope ends
 ///
-/// A queue hands a shared lock from holder to holder. A holder therefore passes on what it learned from the
-/// lock, and keeps back what it did itself.
+/// A queue hands a shared lock from holder to holder. So a holder passes on what it learned from the lock,
+/// but not its own accesses.
 /// Source: vector clocks of release and acquire, as in FastTrack (Flanagan and Freund 2009). The scopes are
 /// ours.
 class rank_orders {
@@ -176,8 +175,8 @@ class rank_orders {
     auto& now = where.store(value, accesses_);
     if (releases) release(self, now.knowledge);
   }
-  /// A wait of the rank ends, as the word's value allows. Returns the value that the wait has taken: the
-  /// earliest since the rank's access before that ends it.
+  /// A wait of the rank ends, as the word's value allows. Returns the value that ends the wait: the earliest
+  /// one since the rank's previous access that does.
   template <class Predicate>
   word ended_wait(rank_t self, word_history const& where, Predicate&& predicate) {
     auto const& taken = rules_.earliest ? where.earliest(of(self).last_access, predicate) : where.latest();
@@ -194,8 +193,8 @@ class rank_orders {
     auto const it = elements_.find(place);
     if (it != elements_.end()) join(of(self).clock, it->second);
   }
-  /// The rank begins a collective, whose inside may rely on all that former collectives have taught. Returns
-  /// what the program may rely on.
+  /// The rank begins a collective, inside which it may rely on all that earlier collectives have ordered.
+  /// Returns what the program may rely on.
   [[nodiscard]] vector_clock begin_collective(rank_t self) {
     rank_state& me = of(self);
     vector_clock const promised = me.clock;
@@ -203,7 +202,7 @@ class rank_orders {
     next(self);
     return promised;
   }
-  /// The rank ends it, and knows no more than this, and what it did itself.
+  /// The rank ends it. It keeps this knowledge, and that of its own accesses.
   void end_collective(rank_t self, vector_clock const& promised) {
     rank_state& me = of(self);
     me.of_collectives = me.clock;
@@ -211,7 +210,7 @@ class rank_orders {
     me.clock[static_cast<std::size_t>(self)] = me.of_collectives[static_cast<std::size_t>(self)];
   }
 
-  /// All ranks have met, by other means than control words.
+  /// All ranks have synchronized, by other means than control words.
   void all_met() {
     vector_clock all{};
     for (auto const& r : ranks_) join(all, r.clock);
@@ -249,7 +248,7 @@ class rank_orders {
   struct rank_state {
     vector_clock clock{};
     vector_clock extra{};           ///< of scope element
-    vector_clock of_collectives{};  ///< learned in them, and no promise to the program
+    vector_clock of_collectives{};  ///< acquired inside collectives, and not promised to the program
     vector_clock passed{};          ///< learned from locks, and so passed on by a shared holder
     vector_clock passed_shared{};   ///< left there by shared holders: passed on to exclusive ones
     std::uint64_t last_access = 0;  ///< to a control word, among those of all ranks

@@ -59,7 +59,7 @@ class root_clocks {
   void leave(std::uint64_t call, vector_clock const& clock) {
     if (begun_.size() > 1) left_[call] = {clock, begun_.size() - 1};
   }
-  /// Adds the root's knowledge, if it has come.
+  /// Adds the root's knowledge, if it is there.
   void take(std::uint64_t call, vector_clock& to) {
     auto const it = left_.find(call);
     if (it == left_.end()) return;
@@ -70,7 +70,7 @@ class root_clocks {
  private:
   struct knowledge {
     vector_clock clock{};
-    std::size_t readers = 0;  ///< that have not taken it
+    std::size_t readers = 0;  ///< ranks that have not acquired it
   };
   std::vector<std::uint64_t> begun_;
   std::unordered_map<std::uint64_t, knowledge> left_;

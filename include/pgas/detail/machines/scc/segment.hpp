@@ -123,8 +123,7 @@ class scc_segment {
       theirs.forget_tagged(*where, from.size());
   }
 
-  /// While the guard lives, loads copy elements that the program may never look at: the oracle reports no
-  /// race.
+  /// While the guard lives, loads copy elements that the program may never use: the oracle reports no race.
   class copying_guard {
    public:
     explicit copying_guard(scc_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
@@ -159,7 +158,7 @@ class scc_segment {
   [[nodiscard]] scc::part_place const& part(rank_t rank) const noexcept {
     return home_->parts()[static_cast<std::size_t>(rank)];
   }
-  /// The number of the caller's caller in the program, for the oracle.
+  /// The place of the caller's caller in the program, for the oracle.
   [[gnu::always_inline]] std::uint32_t here() const {
     auto* const oracle = chip_->oracle();
     return oracle == nullptr ? 0 : oracle->known_places.number_of(scc::place_of_caller());

@@ -15,8 +15,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 
-/// Message buffers whose flags interrupt the cores that own them, so that a broadcast goes on while these
-/// cores compute: a buffering_medium over another one.
+/// Message buffers whose flags interrupt the cores that own them, so that a broadcast progresses while these
+/// cores compute: a buffering_medium on top of another one.
 ///
 /// A core sets a few flags, and then interrupts their owners with one access to the interrupt controller.
 /// Source: the parallel interrupts of asynchronous OC-Bcast (Shahmirzadi 2014, section 2.6), which the thesis
@@ -56,11 +56,11 @@ class waking_buffers {
   std::vector<rank_t> woken_;  ///< the owners of flags that this core has set and not announced
 };
 
-/// The steps of collectives on a core that computes: each interrupt lets them go on. They run one after the
+/// The steps of collectives on a computing core: each interrupt carries them on. They run one after the
 /// other, in the order in which they were started.
 ///
-/// States    An interrupt amid steps, for example while they fetch, leaves a note: steps that have looked at
-///           their flag before it was set look again. So no flag is missed.
+/// States    An interrupt during the steps, for example while they fetch, leaves a mark: steps that have
+///           polled their flag before it was set poll again. So no flag is missed.
 ///
 /// `LooksAgain` is false in a wrong variant, for tests.
 template <control Control, bool LooksAgain = true>
@@ -69,8 +69,7 @@ class interrupted_steps {
   interrupted_steps(patience<Control>& waits, pgas::scc::interrupts pins)
       : waits_(&waits), pins_(std::move(pins)), handler_(pins_.on_interrupt([this] { advance(); })) {}
 
-  /// Queues a collective, and carries it out as far as that goes without waiting. `begin()` returns its
-  /// steps.
+  /// Queues a collective, and carries it out as far as possible without waiting. `begin()` returns its steps.
   void start(std::string_view operation, collective_call const& call, std::function<steps()> begin) {
     queue_.push_back({operation, call, std::move(begin), std::nullopt});
     advance();

@@ -15,8 +15,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// read-modify-write are a way there and back.
 ///
 /// All ranks are fibers of one thread, so words are plain integers. The machine keeps a rank's stores in
-/// order, and any other operation takes place before its rank goes on. An order is therefore only asked
-/// whether it is relaxed. Memory: eight bytes a word.
+/// order, and any other operation takes place before its rank proceeds. So only relaxed order differs from
+/// the others. Memory: eight bytes a word.
 class simulated_control : public control_of_locks {
   class word_at {
    public:
@@ -63,8 +63,8 @@ class simulated_control : public control_of_locks {
     explicit cell_type(word_at w) noexcept : word_at(w) {}
 
     void reset_unshared(word value, std::memory_order order) const { set(value, order); }
-    /// A change that need not be confirmed is a message. Any other one returns when it has taken place: locks
-    /// without a pause between attempts would keep each other away for ever, in step.
+    /// A change that need not be confirmed is a message. Any other one returns when it has taken place:
+    /// otherwise locks without a pause between attempts would collide forever, in step.
     [[nodiscard]] cell_type unconfirmed() const noexcept {
       cell_type same = *this;
       same.is_confirmed_ = false;
@@ -133,7 +133,7 @@ class simulated_control : public control_of_locks {
     for (Word const& w : words) watches.push_back(w.watched());
     return await(watches, predicate, why).found;
   }
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return machine_->turns().locks_of(self()); }
   void pause(unsigned attempt, waiting_for const& why) const {
     machine_->turns().failed().check(self(), why.operation);

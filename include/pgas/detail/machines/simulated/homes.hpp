@@ -20,7 +20,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
-/// Objects that one rank has reserved and all ranks of a team attach to. The last rank takes its object away.
+/// Objects that one rank has reserved and all ranks of a team attach to. The last rank removes its object.
 template <class T>
 class registry {
  public:

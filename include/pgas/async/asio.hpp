@@ -60,7 +60,7 @@ void call_with_result(Handler& handler, Get const& get) {
   }
 }
 
-/// An operation that is over, and its handler, to be called in the handler's executor.
+/// An operation that has ended, and its handler, to be called in the handler's executor.
 template <class R, class Handler>
 class completion {
  public:
@@ -85,7 +85,7 @@ class completion {
 };
 
 /// Calls `call` later, in its executor. The io_context calls it there: an executor of threads, such as that
-/// of use_future, then takes it in the thread of the rank.
+/// of use_future, then receives it in the thread of the rank.
 template <class Context, class Executor, class Call>
 void call_later(Context const& context, Executor const& executor, Call call) {
   boost::asio::post(context, [work = boost::asio::executor_work_guard<Executor>(executor),
@@ -170,8 +170,8 @@ task<> run_with_handler(task<T> one, Handler handler, boost::asio::io_context& c
   }
 }
 
-/// The rank whose io_context runs in this thread. Ranks that are fibers share a thread, and the stack of
-/// calls that Asio keeps for each thread would mix theirs up.
+/// The rank whose io_context runs in this thread. Ranks that are fibers share a thread, and Asio keeps one
+/// stack of calls per thread, which would mix up theirs.
 class only_rank_of_thread {
  public:
   explicit only_rank_of_thread(rank_t rank) {
@@ -283,10 +283,10 @@ class progress_in {
 ///
 /// The token is a callback, `use_future`, `detached`, `use_awaitable`, or `deferred` where Boost has it. Its
 /// signature is void(std::exception_ptr), or void(std::exception_ptr, V) for a request with a value. The
-/// handler runs in its executor, else in the io_context of `loop`, and never within this call. An operation
-/// that is over already costs a post, one under way also memory of the handler's allocator. Called in the
-/// thread of the scheduler. A request that is dropped with its loop is settled as a destroyed task settles
-/// it.
+/// handler runs in its executor, or else in the io_context of `loop`, and never within this call. An
+/// operation that has already ended costs a post; one under way also costs memory of the handler's allocator.
+/// Called in the thread of the scheduler. A request that is dropped with its loop is settled as a destroyed
+/// task settles it.
 template <class Team, testable R, class Token>
 auto complete(progress_in<Team>& loop, R request, Token&& token) {
   return boost::asio::async_initiate<Token, detail::completion_signature<R>>(

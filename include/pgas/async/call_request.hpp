@@ -65,9 +65,9 @@ class call_state {
     if (text_.size() < length) return std::nullopt;
     return std::move(text_);
   }
-  /// Goes on in another team's calls, or in the same.
+  /// Continues as a call of another team, or of the same.
   void go_on_in(call_home* home) noexcept { home_ = home; }
-  /// Ends the call, then calls the function that waits for that.
+  /// Ends the call, then calls the function that waits for its end.
   void end(std::exception_ptr failure = nullptr) {
     failure_ = std::move(failure);
     is_done_ = true;
@@ -99,7 +99,8 @@ class call_state {
   std::function<void()> after_;
 };
 
-/// The type of the value that a caller gets of a function's result: that of a request is its own.
+/// The type of the value that a caller gets of a function's result: for a request, that of the request's
+/// value.
 template <class R>
 struct value_of {
   using type = R;
@@ -111,7 +112,7 @@ struct value_of<call_request<T>> {
   static constexpr bool is_request = true;
 };
 
-/// The end of a call with a value of this type. It ends the life of an object only by its own type.
+/// The end of a call with a value of this type. It ends the lifetime of an object only by its own type.
 template <class T>
 class valued_call final : public call_state {
  public:
@@ -130,8 +131,8 @@ class valued_call<void> final : public call_state {
 
 /// A call that was started and may not have ended. A copy names the same call.
 ///
-/// It goes on in each wait of this rank in the library. A request that is destroyed ends nothing. UPC++: a
-/// future; HPX: hpx::future; MPI: a request.
+/// It progresses in each wait of this rank in the library. Destroying a request does not end the call. UPC++:
+/// a future; HPX: hpx::future; MPI: a request.
 template <class T>
 class call_request {
  public:

@@ -156,8 +156,8 @@ class calls {
 
   /// Runs a function at a rank, and returns a request of its value.
   ///
-  /// One-sided; the arguments may change when it returns. It leaves at once if this rank awaits no answer of
-  /// that rank, and else when a message is full or this rank waits. Throws errc::out_of_range for no rank,
+  /// One-sided; the arguments may change when it returns. It is sent at once if this rank awaits no answer of
+  /// that rank, otherwise when a message is full or this rank waits. Throws errc::out_of_range for no rank,
   /// and errc::invalid_argument for a call or a value that is longer than its share of the memory. The
   /// request throws what the function has thrown, with its rank and text. Costs two messages. UPC++: rpc.
   template <class F, class... Arguments>
@@ -171,9 +171,9 @@ class calls {
     return detail::start_call(*state_, to, constant_function<Function>{}, arguments...);
   }
 
-  /// Runs a function at a rank, and learns nothing of it.
+  /// Runs a function at a rank, without an answer.
   ///
-  /// One-sided; the arguments may change when it returns. It leaves when a message is full, and in the next
+  /// One-sided; the arguments may change when it returns. It is sent when a message is full, and in the next
   /// wait, `progress` or `finish` of this rank. Throws as `call` does; `finish` throws what the function has
   /// thrown. Costs a part of a message. UPC++: rpc_ff.
   template <class F, class... Arguments>
@@ -203,8 +203,8 @@ class calls {
   /// an argument of calls, and the function takes a reference. It is also a function of calls, if the object
   /// is one. Elements of a shared window or array are updated.
   ///
-  /// Collective: all ranks share objects of one type in the same order. Requires that the object neither
-  /// moves nor goes before `finish`. Costs a barrier. UPC++: dist_object.
+  /// Collective: all ranks share objects of one type in the same order. Requires that the object is neither
+  /// moved nor destroyed before `finish`. Costs a barrier. UPC++: dist_object.
   template <class T>
   [[nodiscard]] shared_object<T> share(T& object) {
     state_->refuse_in_function("share");
@@ -215,10 +215,10 @@ class calls {
 
   /// Changes an element of a shared window or array: element = function(element, arguments...).
   ///
-  /// One-sided. An element that this rank reaches by load and store, and that the machine changes at once, is
-  /// changed in place before the return. Another one is changed by its owner, until `finish` returns. Updates
-  /// of an element are indivisible. An owner that accesses it meanwhile does so by an update, too. The
-  /// function may be called several times for a change in place.
+  /// One-sided. If this rank reaches an element by load and store, and the machine can change it atomically,
+  /// it is changed in place before the return. Otherwise its owner changes it, at the latest before `finish`
+  /// returns. Updates of an element are indivisible. An owner that accesses it meanwhile does so by an
+  /// update, too. The function may be called several times for a change in place.
   /// Throws errc::out_of_range. Costs an atomic change, or a part of a message. MPI_Accumulate with an
   /// operation of one's own; UPC++: rpc to the owner.
   template <class Elements, stateless_function F, class... Arguments>
@@ -227,7 +227,7 @@ class calls {
               F const& function, Arguments const&... arguments) {
     detail::update_element(*state_, elements, index, function, arguments...);
   }
-  /// The same for many elements. Those of one owner go there together.
+  /// The same for many elements. Those of one owner are sent together.
   template <class Elements, stateless_function F, class... Arguments>
     requires detail::has_elements<Elements>
   void update(shared_object<Elements> const& elements,
@@ -237,7 +237,8 @@ class calls {
       detail::update_element(*state_, elements, index, function, arguments...);
   }
 
-  /// Receives calls and answers, runs functions, and sends what lies here. Returns the number of messages.
+  /// Receives calls and answers, runs functions, and sends what is queued here. Returns the number of
+  /// messages.
   /// Never waits; throws errc::rank_failed if a rank has failed. UPC++: progress.
   std::size_t progress() { return state_->progress(); }
 

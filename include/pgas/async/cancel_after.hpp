@@ -16,7 +16,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// Is over at a time on the rank's clock.
+/// Done at a time on the rank's clock.
 class time_request {
  public:
   static constexpr bool is_droppable = true;
@@ -30,14 +30,14 @@ class time_request {
   time_point at_;
 };
 
-/// Is over when a stop is requested, by whichever thread.
+/// Done when a stop is requested, by whichever thread.
 class stop_request {
  public:
   static constexpr bool is_droppable = true;
 
   explicit stop_request(std::stop_token of) noexcept : of_(std::move(of)) {}
   [[nodiscard]] bool test() const noexcept { return of_.stop_requested(); }
-  /// No signal of a rank tells of it, so waits must look often.
+  /// No signal of a rank announces it, so waits must poll often.
   [[nodiscard]] static time_point due() noexcept { return time_point::min(); }
 
  private:

@@ -26,7 +26,7 @@ class in_flight {
     for (R& each : each_) detail::settle(each);
   }
 
-  /// The number of requests that were under way at the last look.
+  /// The number of requests that were under way when last tested.
   [[nodiscard]] std::size_t size() const noexcept { return each_.size(); }
   /// Adds a request. Requires room.
   void add(R one) {

@@ -36,10 +36,10 @@ concept served_by_any_thread = working_backend<B> && !file_backend<B> && require
 
 /// A thread that serves for a rank while the rank computes: `{ progress_thread helper{team}; compute(); }`.
 ///
-/// While it lives, the thread that made it calls nothing of the library, except while the result of `pause()`
+/// While it lives, the thread that made it does not call the library, except while the result of `pause()`
 /// lives. At level normal an epoch that is opened or closed meanwhile throws errc::wrong_order. The thread
-/// does what a wait does: it carries on collectives that have been started, and messages, and it runs
-/// functions that other ranks call. Tasks stay with the thread of their scheduler.
+/// does what a wait does: it carries on started collectives and messages, and it runs functions that other
+/// ranks call. Tasks stay with the thread of their scheduler.
 /// Local. An error, such as a rank that has failed, is thrown by the rank's next call after it. Costs a
 /// thread, and a look after each nap. For process_map, thread_map, pool_map and loopback; elsewhere it does
 /// not compile, and the rank calls `team.progress()`. MPI: an asynchronous progress thread, as MPICH has it.
@@ -59,7 +59,7 @@ class progress_thread {
   }
   progress_thread(progress_thread const&) = delete;
   progress_thread& operator=(progress_thread const&) = delete;
-  /// Ends the thread. The library is the maker's again.
+  /// Ends the thread. From then on the thread that made it may call the library.
   ~progress_thread() {
     thread_.request_stop();
     thread_.join();
@@ -67,10 +67,10 @@ class progress_thread {
     if (error_) team_.state()->deferred->record(std::move(error_));
   }
 
-  /// While one lives, the maker of the thread calls the library, and the thread does nothing.
+  /// While an object lives, the maker of the thread calls the library, and the thread does nothing.
   class [[nodiscard]] paused {
    public:
-    /// `pause` calls it.
+    /// For `pause`.
     explicit paused(progress_thread& of) : of_(&of), held_(of.mutex_) { of_->mark(false); }
     paused(paused const&) = delete;
     paused& operator=(paused const&) = delete;
@@ -80,13 +80,13 @@ class progress_thread {
     progress_thread* of_;
     std::unique_lock<std::mutex> held_;
   };
-  /// Holds the thread up: `{ auto const mine = helper.pause(); epoch.put(...); }`. Waits for the end of what
-  /// it does.
+  /// Pauses the thread: `{ auto const mine = helper.pause(); epoch.put(...); }`. Waits until it has finished
+  /// its current step.
   paused pause() { return paused(*this); }
 
  private:
   void serve(std::stop_token const& stop) {
-    detail::uninterrupted const without_signals;  // the rank's own thread takes them
+    detail::uninterrupted const without_signals;  // the rank's own thread receives them
     std::unique_lock held(mutex_);
     try {
       while (!stop.stop_requested()) {
@@ -105,7 +105,7 @@ class progress_thread {
   }
   /// Marks the library as in use by this thread, also while it naps: see only_call.
   void mark(bool in_use) const noexcept {
-    // relaxed: the mark finds wrong programs, and orders nothing; the mutex orders the threads.
+    // relaxed: the mark detects wrong programs, and orders nothing; the mutex orders the threads.
     team_.state()->deferred->is_in_call.store(in_use, std::memory_order_relaxed);
   }
 

@@ -55,8 +55,9 @@ class arrival_request {
 /// The arrival at this rank of `how_many` signals, with the puts before them: `co_await arrival(s,
 /// {source});`.
 ///
-/// One-sided. Done when they have come; a coroutine that is destroyed before takes none. Requires that the
-/// signals outlive it. Costs a look at one word. UPC++: remote completion by an RPC; shmem_signal_wait_until.
+/// One-sided. Done when they have arrived; a coroutine that is destroyed earlier takes none. Requires that
+/// the signals outlive it. Costs a poll of one word. UPC++: remote completion by an RPC;
+/// shmem_signal_wait_until.
 template <class State>
 [[nodiscard]] arrival_request<State> arrival(signals<State>& of, signal_from from,
                                              std::uint64_t how_many = 1) noexcept {
@@ -71,7 +72,7 @@ class message_end {
   /// `ended` calls it.
   message_end(Messenger& of, message_request which) noexcept : of_(&of), which_(which) {}
 
-  /// Returns whether the message has come to its end. Never blocks.
+  /// Returns whether the message has ended. Never blocks.
   [[nodiscard]] bool test() {
     if (!envelope_ && of_->is_done(which_)) wait();
     return envelope_.has_value();
@@ -156,14 +157,14 @@ namespace detail {
 template <class Starter>
 [[nodiscard]] auto start_meeting(Starter const& starter) {
   static constexpr std::uint8_t nothing = 0;
-  // Nobody reads the result. Memory of the thread outlives the collective, also where a request is dropped.
+  // No rank reads the result. Memory of the thread outlives the collective, even if a request is dropped.
   static constinit thread_local std::uint8_t unread = 0;
   return starter.all_reduce(std::span(&nothing, 1), std::span(&unread, 1), op::max{});
 }
 
 }  // namespace detail
 
-/// Starts a barrier: `co_await start_barrier(team);`. Tasks of the rank go on meanwhile.
+/// Starts a barrier: `co_await start_barrier(team);`. Tasks of the rank run meanwhile.
 ///
 /// Collective: all ranks start it in the same order as the other collectives of the team. Done when every
 /// rank has started it. Orders memory among the ranks, but makes no window's copies agree; the end of a fence
@@ -193,7 +194,7 @@ class lock_request {
       opened_ = std::make_unique<lock_type>(std::move(*now));
     return opened_ != nullptr;
   }
-  /// Returns when the lock is held. Takes the window's own queue, if it has one.
+  /// Returns when the lock is held. Uses the window's own queue, if it has one.
   void wait() {
     if (!opened_) opened_ = std::make_unique<lock_type>(*window_, target_, lock_kind_constant<Kind>{});
   }
@@ -208,9 +209,10 @@ class lock_request {
 
 /// Asks for a lock on one part: `auto epoch = co_await start_lock(w, rank, exclusive);`.
 ///
-/// One-sided. Done when the lock is held. While other tasks of the rank are pending, the lock is tried again
-/// and again, without a place in a queue. A lock that others hold most of the time may then come late. A task
-/// that waits alone takes its place in the queue. Requires that the window outlives it. Costs one allocation.
+/// One-sided. Done when the lock is held. While other tasks of the rank are pending, the lock is tried
+/// repeatedly, without a place in a queue. A lock that others hold most of the time may then come late. A
+/// task that waits alone has a place in the queue. Requires that the window outlives it. Costs one
+/// allocation.
 /// MPI has no equal.
 template <class Window, lock_kind Kind>
 [[nodiscard]] lock_request<Window, Kind> start_lock(Window const& w, rank_t target,

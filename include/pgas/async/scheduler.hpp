@@ -118,7 +118,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     scheduler* by_;
   };
 
-  /// `team.progress()` calls it, also for a task of this scheduler or for another thread. It does nothing
+  /// Called by `team.progress()`, even within a task of this scheduler or for another thread; it does nothing
   /// then.
   std::size_t go_on() override {
     if (is_at_work() || !is_of_this_thread()) return 0;
@@ -148,7 +148,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
-  /// Resumes what can go on; waits if nothing can.
+  /// Resumes all tasks that can continue; waits if none can.
   void turn(std::string_view operation) {
     if (advance() != 0) {
       pauses_ = 0;
@@ -172,7 +172,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     auto& state = *team_.state();
     waiting_for why{.operation = "co_await"};
     if (due == no_deadline) {
-      // Some transfers end by time alone, which nothing but the rank's own looks would show to a wait.
+      // Some transfers end by time alone, which a wait notices only by polling.
       if (pauses_ < brief_pauses) return ++pauses_, state.control.pause(1, why);
       why.awaited = others_;
     } else if (team_.size() == 1) {
@@ -190,7 +190,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
       state.control.pause(pauses_ = std::min(pauses_ + 1, brief_pauses), why);
     }
   }
-  /// Waits on a word of this rank, whose value does not matter, and polls at each look.
+  /// Waits on a word of this rank, whose value does not matter, and polls between its checks.
   void wait_for_any(control_type& control, waiting_for const& why) {
     try {
       control.wait_until(
@@ -199,7 +199,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
       if (e.code() != errc::timed_out || now() < why.deadline) throw;
     }
   }
-  /// Lets other ranks go on, and answers them where the backend is polled.
+  /// Lets other ranks proceed, and answers them where the backend is polled.
   void serve() {
     try {
       team_.state()->control.pause(0, {.operation = "co_await"});
@@ -210,7 +210,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
   }
 
   static constexpr unsigned brief_pauses = 32;
-  static constexpr std::chrono::milliseconds shortest_nap{1};  ///< looks come sooner
+  static constexpr std::chrono::milliseconds shortest_nap{1};  ///< polls follow sooner
   static constexpr std::chrono::milliseconds longest_nap{10};
 
   Team team_;

@@ -12,7 +12,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Awaits what was complete when its call returned: nothing is left to do, so compilers see through it.
+/// Awaits an operation that was complete when its call returned, so compilers can optimize it away.
 struct ready_awaiter {
   [[nodiscard]] static constexpr bool await_ready() noexcept { return true; }
   static constexpr void await_suspend(std::coroutine_handle<>) noexcept {}
@@ -82,10 +82,10 @@ class task;
 
 namespace detail {
 
-/// Learns that a task has ended, where no coroutine awaits just that task.
+/// Is notified that a task has ended, where no coroutine awaits just that task.
 class joint {
  public:
-  /// Returns the coroutine that goes on.
+  /// Returns the coroutine to resume.
   virtual std::coroutine_handle<> ended() noexcept = 0;
 
  protected:
@@ -186,7 +186,7 @@ class promise_of<void> : public task_promise {
   void result() { rethrow(); }
 };
 
-/// Gives the headers of this folder a task's coroutine.
+/// Gives the headers of this folder access to a task's coroutine.
 struct task_access;
 
 }  // namespace detail
@@ -247,7 +247,7 @@ inline task<void> promise_of<void>::get_return_object() noexcept {
 }
 
 struct task_access {
-  /// Starts a task beside others; `next` learns of its end.
+  /// Starts a task beside others; `next` is notified of its end.
   template <class T>
   static void start(task<T> const& of, engine& by, joint& next) {
     of.coroutine_.promise().run_by(by, next);

@@ -8,9 +8,9 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 /// A put drops its target's copies of what it puts, so that the target has nothing to drop when an exposure
 /// ends.
 ///
-/// In all else the same as write_through. For hardware that lets one core drop lines in another's cache. A
-/// put and its drop may happen in any order, since the target does not touch an exposed part. Here the drop
-/// is last, so that no old line is fetched again. Source: proposed in Christgau 2017, section 4.6.3, and not
+/// Otherwise the same as write_through. For hardware that lets one core drop lines in another's cache. A put
+/// and its drop may happen in any order, since the target does not touch an exposed part. Here the drop is
+/// last, so that no old line is fetched again. Source: proposed in Christgau 2017, section 4.6.3, and not
 /// built there.
 struct drop_with_put {
   static constexpr std::string_view name = "drop_with_put";

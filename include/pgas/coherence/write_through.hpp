@@ -8,8 +8,8 @@ namespace pgas::inline PGAS_ASSERTIONS::coherence {
 /// Loads leave tagged copies; stores go through a write-combining buffer to memory. No cache ever holds the
 /// only new value, so one instruction may drop all copies.
 ///
-/// publish drains the buffer and refresh drops the tagged copies; neither costs anything a byte. No line is
-/// written back whole, so ranks may write beside each other. The policy for the SCC.
+/// publish drains the buffer and refresh drops the tagged copies; the cost of either does not depend on the
+/// size. No line is written back whole, so ranks may write beside each other. The policy for the SCC.
 /// Source    SCOSCo (Christgau 2017, scheme C6 and listing 4.1).
 /// Differs   from it: the drop of the own part and that of each remote part are one instruction each; the
 ///           hints no_store and no_put erase the drop; a changed look-up table drops too.

@@ -14,13 +14,12 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 /// Collects values for the keys of a map in this rank's memory, and brings them to the map many at a time.
 ///
-/// Values of one key are combined here first, so a key that is frequent costs one access for many values.
-/// The rest goes to the map in bulk, the keys of one owner after another. `op` is associative and
-/// commutative: other ranks' values come between. A value is in the map after `flush`, also after the one
-/// that `add` makes when `most` keys are here. The destructor flushes; an error then goes to the rank's next
-/// collective call. While an exception passes, it drops the values. Local, except for flushes. Requires that
-/// the map neither moves nor goes meanwhile. Costs memory for `most` pairs. UPC++ and BCL: aggregating
-/// stores.
+/// Values of one key are combined here first, so a frequent key costs one access for many values. The rest is
+/// sent to the map in bulk, the keys of one owner after another. `op` is associative and commutative, since
+/// other ranks' values come between. A value is in the map after `flush`, also after the one that `add` makes
+/// when there are `most` keys here. The destructor flushes; an error is thrown by the rank's next collective
+/// call. During stack unwinding it drops the values. Local, except for flushes. Requires that the map is
+/// neither moved nor destroyed meanwhile. Costs memory for `most` pairs. UPC++ and BCL: aggregating stores.
 template <class Map, class Op>
 class buffered_updates {
  public:
@@ -54,7 +53,7 @@ class buffered_updates {
     pairs_.emplace_back(key, value);
     if (pairs_.size() >= most_) flush();
   }
-  /// Brings all values to the map. Throws the errors of insert_or_accumulate; the values are then gone.
+  /// Sends all values to the map. Throws the errors of insert_or_accumulate; the values are then lost.
   void flush() {
     std::vector<std::pair<key_type, mapped_type>> full;
     full.reserve(most_);
@@ -62,7 +61,7 @@ class buffered_updates {
     places_.clear();
     map_->insert_or_accumulate(std::span<std::pair<key_type, mapped_type> const>(full), op_);
   }
-  /// The number of keys that are here.
+  /// The number of keys in the buffer.
   [[nodiscard]] std::size_t size() const noexcept { return pairs_.size(); }
 
  private:

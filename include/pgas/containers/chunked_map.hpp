@@ -130,7 +130,7 @@ struct chunked_options {
 ///           the chunks of the old value. So the head decides, and chunks under a name never change.
 /// Lookup    A reader finds the head, and then each chunk that it names. If one is missing, another rank has
 ///           replaced the value, and the reader begins again with the head. Otherwise the value was that of
-///           the key when the reader found the head. No reader holds a lock or tells others of itself.
+///           the key when the reader found the head. No reader holds a lock or announces itself.
 /// Source    Reads by versions are Lamport's (1977), and a value that one exchange publishes is that of
 ///           read-copy-update. Ours needs no grace period: a reader who comes late finds no chunk.
 /// Costs     a lookup of a value of at most one chunk is that of distributed_map, and each further chunk is
@@ -300,7 +300,7 @@ class chunked_map {
     for (std::uint64_t i = 0; i < head.further_chunks(); ++i) names.push_back({head.version, i});
   }
 
-  /// Puts the chunks of a value, and returns use(head). The chunks go if that is false, or throws.
+  /// Puts the chunks of a value, and returns use(head). Erases the chunks if that is false, or throws.
   template <class Use>
   bool publish(view_type value, Use const& use) {
     head_type const head(next_version(), value);

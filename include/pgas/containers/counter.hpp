@@ -44,7 +44,7 @@ class counter {
   /// The rank in whose memory the number is.
   [[nodiscard]] rank_t home() const noexcept { return home_; }
 
-  /// Adds `n`, which may be negative. Costs an atomic operation at the home; no answer is waited for.
+  /// Adds `n`, which may be negative. Costs an atomic operation at the home, without waiting for an answer.
   void add(std::int64_t n = 1) {
     // release: pairs with the acquire in read and fetch_add of the ranks that find this sum.
     detail::add(cell(), static_cast<word>(n), std::memory_order_release);
@@ -64,10 +64,10 @@ class counter {
   /// Takes the next block of the loop from 0 to `total`, or returns nothing when all are taken. Each
   /// iteration is in one block of one rank. The number counts the iterations that are taken, from 0: see
   /// `reset`. Costs one atomic operation at the home; guided blocks also cost a load, and repeat when another
-  /// rank came between. Throws errc::invalid_argument for blocks without iterations.
+  /// rank has interfered. Throws errc::invalid_argument for blocks without iterations.
   [[nodiscard]] std::optional<index_block> next_block(std::int64_t total, fixed_blocks blocks) {
     check_size(blocks.size);
-    // relaxed: a block is a number of its own, and tells of no other memory.
+    // relaxed: each block is a number of its own, and orders no other memory.
     auto const first = static_cast<std::int64_t>(
         cell().fetch_add(static_cast<word>(blocks.size), std::memory_order_relaxed));
     if (first >= total) return std::nullopt;
@@ -114,10 +114,11 @@ class counter {
 /// make_striped_counter.
 ///
 /// An `add` is a store to this rank's own memory, so ranks never wait for each other, and it needs no atomic
-/// operation. `read` loads the number of each rank in turn, and is no snapshot. It has every `add` that ended
-/// before it began, and none that began after it ended. Others may be in it or not, independent of their
-/// order. So where all numbers are positive, the result lies between the sums at its begin and at its end.
-/// After a barrier it is exact. There is no fetch_add: no place has the sum. Memory: one control word a rank.
+/// operation. `read` loads the number of each rank in turn, and is no snapshot. It includes every `add` that
+/// ended before it began, and none that began after it ended. It may include any others, in any order. So if
+/// all numbers are positive, the result lies between the sums at its beginning and at its end. After a
+/// barrier it is exact. There is no fetch_add, since the sum is stored nowhere. Memory: one control word a
+/// rank.
 template <control Control>
 class striped_counter {
  public:

@@ -41,8 +41,8 @@ class packed_cells {
   static constexpr std::size_t cell_words =
       1 + (sizeof(T) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
 
-  /// The looks of a waiting rank at a turn before it awaits a control word: about a microsecond, in which a
-  /// line goes several times from core to core.
+  /// How often a waiting rank polls a turn before it awaits a control word: for about a microsecond, in which
+  /// a line moves several times from core to core.
   static constexpr int looks = 1000;
 
   packed_cells(Window const& memory, ring_places const& places)

@@ -54,7 +54,7 @@ struct map_policy {
   using equal = std::equal_to<Key>;
   static constexpr auto shared_by = map_shared_by::accesses;
 
-  erased_slots slots = erased_slots::reused;  ///< what becomes of the slot of an erased key
+  erased_slots slots = erased_slots::reused;  ///< whether the slot of an erased key is reused
   detail::map_steps steps = {};               ///< all of them, except in tests
 
   friend constexpr bool operator==(map_policy const&, map_policy const&) = default;
@@ -85,7 +85,7 @@ class distributed_map;
 namespace detail {
 
 /// The types that a policy chooses for keys of a type. A value that is no policy has those of `locking`, so
-/// that the compiler comes to the sentence that refuses it.
+/// that the compiler reaches the message that refuses it.
 template <class Policy, class Key>
 struct map_defaults {
   using policy = std::conditional_t<policy_of_map<Policy>, Policy, map_policy>;

@@ -31,7 +31,7 @@ template <class...>
 inline constexpr bool map_has_it = false;
 
 /// The operations of distributed_map that a map of messages does not have. Their calls do not compile, and
-/// the compiler says which operations do.
+/// the message says which operations it has.
 struct no_operations_of_accesses {
   /// Does not compile: no server tells whether a key was absent.
   template <class... A>

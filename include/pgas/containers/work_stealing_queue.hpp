@@ -49,7 +49,7 @@ class stealing_ranks {
     begin();
   }
 
-  /// Makes all ranks active. Comes before a barrier of all ranks, and after one if they have had tasks.
+  /// Makes all ranks active. Call it before a barrier of all ranks, and after one if they have had tasks.
   void begin() {
     // relaxed: the barriers order it.
     if (words_->rank() == home_)
@@ -138,7 +138,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// Tasks of a team. Each rank pushes to its own deque and takes from it; a rank without tasks steals from a
 /// random other one. Make one with make_work_stealing_queue.
 ///
-/// `while (auto task = queue.next()) run(*task);` on all ranks runs every task once, those included that
+/// `while (auto task = queue.next()) run(*task);` on all ranks runs every task once, including those that
 /// tasks push, and ends on all ranks when no task is anywhere. A rank runs its newest task first and gives
 /// away its oldest ones, half of what it has offered at a time. It offers tasks in `next`, so a rank that
 /// runs one long task gives none away meanwhile, unless it calls `offer`.

@@ -88,11 +88,12 @@ class disk_work {
   std::thread thread_;
 };
 
-/// One rank's side of a save that goes on beside other work.
+/// One rank's side of a save that runs beside other work.
 ///
-/// States: `writes`, the disk has the bytes of this rank; `agrees`, ranks tell each other of failures;
-/// `names`, rank 0 gives the file its name; `agrees_again`; `tells`, the text of a failure goes to all ranks;
-/// `over`. Collectives are those of a team of its own, so that their order among others does not matter.
+/// States: `writes`, the disk writes this rank's bytes; `agrees`, ranks exchange whether they have failed;
+/// `names`, rank 0 gives the file its name; `agrees_again`; `tells`, the text of a failure is sent to all
+/// ranks; `over`. Collectives are those of a team of its own, so that their order among others does not
+/// matter.
 template <class Team>
 class saving {
  public:
@@ -100,7 +101,7 @@ class saving {
       : team_(std::move(own)), shown_(std::move(shown)), made(real, number) {}
   saving(saving const&) = delete;
   saving& operator=(saving const&) = delete;
-  /// Ends the save. While an exception passes, the new file goes and the old one stays.
+  /// Ends the save. During stack unwinding, the new file is removed and the old one stays.
   ~saving() {
     if (uncaught_.any()) return;
     try {
@@ -202,8 +203,8 @@ class saving {
 
 }  // namespace detail
 
-/// A save that goes on beside other work, as a request: the result of start_save. Its destructor waits for
-/// the end.
+/// A save that runs beside other work, as a request: the result of start_save. Its destructor waits for the
+/// end.
 template <any_global_array Array>
 class save_request {
   using state_type = typename Array::state_type;
@@ -248,7 +249,7 @@ class save_request {
   [[nodiscard]] bool test() { return of_->test(); }
   /// Returns when the file has its name.
   void wait() { of_->wait(); }
-  /// No signal of a rank tells of the disk, so waits must look often.
+  /// No signal of a rank announces the end, so waits must poll often.
   [[nodiscard]] static time_point due() noexcept { return time_point::min(); }
 
  private:

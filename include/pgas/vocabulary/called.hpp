@@ -36,8 +36,8 @@ inline std::source_location place_of(caller by) noexcept { return std::bit_cast<
 
 /// A call as errors tell it: the operation, and its place if that is known.
 ///
-/// A check that is inlined into loops hands its two members, and not the object, to a function out of line:
-/// GCC 12 would make the object before the loop, and keep it in registers there.
+/// A check that is inlined into loops passes its two members, and not the object, to a function out of line:
+/// otherwise GCC 12 makes the object before the loop, and keeps it in registers there.
 class called {
  public:
   constexpr called(char const* operation) noexcept : called(operation, caller::unknown) {}

@@ -95,7 +95,8 @@ class error;
 
 namespace detail {
 
-/// An object that learns of each error where it is made. A backend that checks its ranks notes the calls.
+/// An object that is notified of each error where it is made. A backend that checks its ranks records the
+/// calls.
 class error_listener {
  public:
   virtual void hear(error const& made) noexcept = 0;

@@ -6,8 +6,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// Refers to an operation on elements whose type the algorithms do not know, so that the compiler meets them
-/// once. The operation outlives it.
+/// Refers to an operation on elements whose type the algorithms do not know, so that the compiler meets the
+/// algorithms once. The operation outlives it.
 class folding {
  public:
   template <class T, class Op>

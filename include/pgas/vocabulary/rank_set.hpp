@@ -7,8 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A set of ranks among n. Inserting and erasing take a load, a store and a count, because they are most of
-/// what an epoch with one access costs.
+/// A set of ranks among n. Inserting and erasing take a load, a store and a count.
 class rank_set {
  public:
   explicit rank_set(rank_t ranks) : has_(static_cast<std::size_t>(ranks)) {}

@@ -7,7 +7,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-/// A rank's actions between two looks at an awaited word, once the first few looks have not ended the wait.
+/// A rank's actions between two polls of an awaited word, once the first few polls have not ended the wait.
 ///
 /// PGAS_WAIT or --pgas-wait chooses the policy when a job starts. It is not a type: such a wait has already
 /// lost more time than the choice takes, and the store that ends the wait is the same. With each policy a
@@ -18,9 +18,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// and at most a millisecond.
 enum class wait_policy {
   adaptive,  ///< spins for a while if each rank has a core, then yields, then sleeps: the default
-  spin,      ///< keeps its core and looks: the fastest answer; take it with a core for each rank
-  yield,     ///< gives up the core between two looks and never sleeps: take it when ranks share cores
-  park,      ///< sleeps after a few microseconds: take it when the cores have other work
+  spin,      ///< keeps its core and polls: the fastest answer; use it with a core for each rank
+  yield,     ///< gives up the core between two polls and never sleeps: use it when ranks share cores
+  park,      ///< sleeps after a few microseconds: use it when the cores have other work
 };
 
 /// The policies' names, in the order of the enumeration.

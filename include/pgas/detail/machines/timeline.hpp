@@ -31,7 +31,7 @@ class timeline {
     due = std::min(due, std::max(at, now(core)));
     next_ = std::min(next_, due);
   }
-  /// The tick before which nothing happens any more.
+  /// The tick before which nothing can happen any more.
   [[nodiscard]] ticks past() const noexcept { return past_; }
 
   /// True if the running core's event is certainly the first. Other cores' events may meanwhile move back,
@@ -66,7 +66,7 @@ class timeline {
       best = std::min(best, due_[static_cast<std::size_t>(std::countr_zero(among))]);
     return best;
   }
-  /// Wakes sleeping cores. They go on at the present of `waker`, if there is one.
+  /// Wakes sleeping cores. They resume at the present of `waker`, if there is one.
   void wake(cores which, rank_t waker) noexcept {
     ticks const at = waker < 0 ? past_ : std::max(past_, now(waker));
     for (; which != 0; which &= which - 1) {

@@ -50,7 +50,7 @@ class turn_order {
     return 1;
   }
 
-  /// Returns the next core of those that can go on. In a search and for priorities it may be `current`, the
+  /// Returns the next core of those that can run. In a search and for priorities it may be `current`, the
   /// running core, if there is one. `last` is the core of the previous turn.
   [[nodiscard]] rank_t next(waiters runnable, rank_t current, rank_t last, std::uint64_t points) {
     switch (how_->schedule) {
@@ -124,7 +124,7 @@ class turn_order {
       return can_stay ? current : nth(runnable, 0);
     std::uint32_t const take = decide(count);
     if (!can_stay) return nth(runnable, take);
-    if (take == 0) return current;  // the first choice is to go on
+    if (take == 0) return current;  // the first choice is to continue
     ++script_switches_;
     rank_t const other = nth(runnable, take - 1);
     return other < current ? other : nth(runnable, take);

@@ -30,8 +30,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Counts the clients that have ended a run of a map.
 ///
-/// A client sends `ended` behind its requests and updates, on their queue. A rank that has received it from
-/// all clients has therefore received all they sent on that queue. A client may begin the next run as soon
+/// A client sends `ended` after its requests and updates, on their queue. So a rank that has received it from
+/// all clients has received everything that they sent on that queue. A client may begin the next run as soon
 /// as it knows that all have ended, and may end it before another rank knows that. So each rank counts the
 /// runs of each client.
 class map_end {

@@ -64,8 +64,8 @@ class machine {
 
   // The running rank is `self`; numbers of ranks are those of the job.
 
-  /// Looks at a word. A relaxed load does not wait for its turn: what it may see does not depend on the order
-  /// of events, since another operation orders it, or nothing does. Collectives consist of such loads.
+  /// Reads a word. A relaxed load does not wait for its turn: what it may see does not depend on the order of
+  /// events, since another operation orders it, or nothing does. Collectives consist of such loads.
   word load(rank_t self, rank_t owner, word const* at, std::memory_order asked) {
     auto const d = wires_.between(self, owner);
     auto const& l = wires_.at(d);
@@ -126,8 +126,7 @@ class machine {
     if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
   }
 
-  /// Adds to a word, or flips bits of it, for a rank that does not want the word before: a store that takes
-  /// place as a read-modify-write.
+  /// Adds to a word, or flips bits of it, without a result: a store that takes place as a read-modify-write.
   void change(rank_t self, rank_t owner, word* at, word value, message::kind what) {
     auto const d = wires_.between(self, owner);
     if (d == distance::self) {
@@ -177,7 +176,7 @@ class machine {
         w.found = static_cast<std::size_t>(&each - w.watches.data());
         return pay_for_look(w.self, each.owner);
       }
-      if (of(w.self).has_mail()) continue;  // a predicate that sends may have let other ranks go on
+      if (of(w.self).has_mail()) continue;  // a predicate that sends may have let other ranks run
       w.is_over = w.is_for_mail = false;
       w.looks_itself = of(w.self).has_services();
       turns_.await(w);
@@ -202,7 +201,7 @@ class machine {
     mine.moves.forget(clock);
     turns_.until(clock);
   }
-  /// True if the transfers to `target` are complete. Takes a look's time, so a loop over it ends.
+  /// True if the transfers to `target` are complete. Takes the time of a poll, so a loop over it ends.
   [[nodiscard]] bool is_complete(rank_t self, rank_t target, bool gets_only) {
     auto& moves = of(self).moves;
     look(self);
@@ -213,7 +212,7 @@ class machine {
     order(self);
     turns_.until(turns_.clock(self));
   }
-  /// Takes a look's time, and lets other ranks go on.
+  /// Takes the time of a poll, and lets other ranks run.
   void look(rank_t self) {
     ticks& clock = turns_.clock(self);
     clock += std::max<ticks>(wires_.look(), least_look);
@@ -251,13 +250,13 @@ class machine {
     if (mine.stores_in_flight + mine.moves.in_flight() > most_in_flight) turns_.until(clock);
     return true;
   }
-  /// A letter has been taken from the running rank's box: senders that want room learn of it.
+  /// A letter has been removed from the running rank's box: senders that want room are notified.
   void make_room(rank_t self, home_boxes::box& box) {
     --box.taken;
     for (rank_t const sender : std::exchange(box.want_room, {}))
       call_services(sender, turns_.clock(self) + wires_.at(wires_.between(self, sender)).latency);
   }
-  /// A rank gives up words of a team. Its last stores to words of other ranks may be under way: the words
+  /// A rank releases words of a team. Its last stores to words of other ranks may be under way: the words
   /// stay until they have arrived.
   void leave(rank_t self, std::shared_ptr<home_words> home) {
     if (of(self).stores_in_flight != 0) of(self).left.push_back(std::move(home));
@@ -268,7 +267,7 @@ class machine {
   static constexpr unsigned longest_pause = 6;
   static constexpr ticks least_look = 1000;  ///< so that a loop of tests takes time on every network
 
-  /// Lets other ranks go on if the running rank's clock is far ahead of the present, so that a loop over
+  /// Lets other ranks run if the running rank's clock is far ahead of the present, so that a loop over
   /// operations that do not wait for their turn ends.
   void bound_lead(rank_t self) {
     if (turns_.clock(self) > turns_.present() + lead_) turns_.until(turns_.clock(self));
@@ -288,7 +287,7 @@ class machine {
     turns_.changed(owner, at, [&](rank_t waiter) { return seen_at(waiter, owner, when); });
     if (of(owner).works()) call_services(owner, when);
   }
-  /// The time at which a waiting rank has learnt of a change: its look at another rank's word arrives when
+  /// The time at which a waiting rank has learned of a change: its poll of another rank's word arrives when
   /// the word changes, at the earliest, and passes the interface of that node like any other message.
   ticks seen_at(rank_t waiter, rank_t owner, ticks when) {
     auto const d = wires_.between(waiter, owner);

@@ -138,14 +138,14 @@ class pool {
 };
 
 /// The state of one rank in the machine, apart from its fiber: its operations under way, its memory and its
-/// services. A service is called when a letter has come; work is called at each change of the rank's words,
-/// too.
+/// services. A service is called when a letter has arrived; work is also called at each change of the rank's
+/// words.
 class rank_state {
  public:
   pgas::simulated::counters count;
   transfers moves;
   std::size_t stores_in_flight = 0;
-  std::vector<std::shared_ptr<home_words>> left;  ///< words given up, to which its stores may be under way
+  std::vector<std::shared_ptr<home_words>> left;  ///< released words, to which its stores may be under way
   ticks stores_arrive = 0;                        ///< the latest arrival of its stores at a node
   ticks stores_served = 0;  ///< the latest time at which one of those that have arrived takes place
   rank_t flushes = -1;
@@ -177,7 +177,7 @@ class rank_state {
     }
   }
 
-  /// The rank has taken memory, or given it back.
+  /// The rank has reserved memory, or released it.
   void hold(std::uint64_t pgas::simulated::held::*kind, std::size_t bytes) noexcept {
     count.now.*kind += bytes;
     count.most.*kind = std::max(count.most.*kind, count.now.*kind);

@@ -26,15 +26,15 @@ class failure {
  public:
   [[nodiscard]] bool is_there() const noexcept { return rank_ >= 0; }
 
-  /// A rank cannot go on. Only the first note counts.
+  /// Records that a rank cannot proceed. Only the first record counts.
   void note(rank_t rank, std::string_view what, errc code = errc::rank_failed) {
     if (is_there()) return;
     rank_ = rank;
     code_ = code;
     text_ = what;
   }
-  /// A rank's main ended early. Its reason is better than the note that a guard of this rank has made during
-  /// unwinding. An error that repeats the note is no reason.
+  /// Records that a rank's main ended early. Its reason replaces what a guard of this rank has recorded
+  /// during unwinding, unless the error repeats that.
   void cause(rank_t rank, std::string_view what, errc code) {
     note(rank, what, code);
     if (rank != rank_ || has_cause_ || what.ends_with(as_cause(text_))) return;
@@ -138,10 +138,10 @@ class stacks {
 };
 
 /// The fibers of all ranks in virtual time: one thread runs events in the order of their times.
-///
 /// Each rank has a clock, which may be ahead of the present, the time of the latest event. `until(t)`
 /// suspends the running rank unless its next step, at t, is the first event. A rank that waits for a word
-/// polls nothing: the step that changes the word looks at the predicates of the waits for it, and plans the
+/// does not poll: the step that changes the word checks the predicates of the waits for it, and plans the
+/// resumption. If no event is left, the ranks that have not returned wait for each other.
 /// resumption. If no event is left, the ranks that have not returned wait for each other.
 ///
 /// Events at one time follow each other in the order in which they were planned, so a run repeats itself.
@@ -201,7 +201,7 @@ class scheduler {
   /// The bytes of a stack that were touched, on average.
   [[nodiscard]] std::size_t touched() const noexcept { return touched_; }
   [[nodiscard]] failure& failed() noexcept { return failed_; }
-  /// What holds the locks of a rank.
+  /// The lock holders of a rank.
   [[nodiscard]] held_locks& locks_of(rank_t rank) noexcept { return locks_[static_cast<std::size_t>(rank)]; }
 
   /// The clock of a rank.
@@ -210,7 +210,7 @@ class scheduler {
     return started_ + std::chrono::nanoseconds(clock(rank) / ticks_a_nanosecond);
   }
 
-  /// Returns when all events before the running rank's next step, at `at`, are over.
+  /// Returns when all events before the running rank's next step, at `at`, have been handled.
   void until(ticks at) {
     while (!events_.is_empty() && at >= events_.first().at) {
       if (events_.first().what == event::resume) {
@@ -228,7 +228,7 @@ class scheduler {
     events_.plan(std::max(at, present_), what, which, serial);
   }
   void plan_resume(rank_t rank, ticks at) { plan(at, event::resume, static_cast<std::uint32_t>(rank)); }
-  /// Suspends the running rank until someone plans its resumption.
+  /// Suspends the running rank until another one plans its resumption.
   void suspend() { of(current_).runs->suspend(); }
 
   /// Suspends the running rank until a watched word satisfies the predicate. Throws like control::wait_until.
@@ -253,7 +253,7 @@ class scheduler {
   }
 
   /// A word of an owner has changed. Calls wake(rank) for each rank whose wait this ends; it returns the time
-  /// at which that rank goes on.
+  /// at which that rank resumes.
   template <class Wake>
   void changed(rank_t owner, word const* at, Wake&& wake) {
     for (watch* each = watched(owner).first; each != nullptr; each = each->next) {
@@ -275,7 +275,7 @@ class scheduler {
     plan_resume(r, std::max(at, clock(r)));
   }
 
-  /// Lets each rank that waits look at the failure.
+  /// Lets each waiting rank notice the failure.
   void wake_all() {
     for (rank_state& r : ranks_) {
       if (r.waits != nullptr) end(*r.waits);

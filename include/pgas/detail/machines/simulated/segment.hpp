@@ -125,7 +125,7 @@ class simulated_segment {
       std::memcpy(&old, place, sizeof(T));
       T const changed = change(old);
       std::memcpy(place, &changed, sizeof(T));
-      return false;  // nobody waits for payload
+      return false;  // no rank waits for payload
     });
     return old;
   }

@@ -18,7 +18,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
 struct wait;
 
-/// One word that a wait looks at. Those of one owner's words are a list, which a change of a word searches.
+/// One word that a wait watches. Those of one owner's words are a list, which a change of a word searches.
 struct watch {
   word const* at = nullptr;
   rank_t owner = -1;  ///< in the job; -1: a word of the bootstrap

@@ -14,10 +14,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
 /// The interface of one node, which takes arriving messages one after another.
 ///
-/// Messages that arrive in the order of the calls queue exactly: each is taken when it arrives, or when the
-/// one before it is over. A relaxed load of a rank whose clock is ahead of the present arrives too early in
-/// that order. Later calls with earlier times then find the room that it has left, in steps of `slice`: the
-/// interface is never busier than it can be, and no message waits for one of the future.
+/// Messages that arrive in the order of the calls queue exactly: the interface takes each when it arrives, or
+/// when it has finished the previous one. A relaxed load of a rank whose clock is ahead of the present
+/// arrives too early in that order. Later calls with earlier times then find the room that it has left, in
+/// steps of `slice`: the interface is never busier than it can be, and no message waits for one of the
+/// future.
 class interface {
  public:
   /// How far a call may be ahead of the present, in nanoseconds.
@@ -123,7 +124,7 @@ class wires {
   /// True within a node, where the processor copies and there is no interface.
   [[nodiscard]] static constexpr bool is_near(distance d) noexcept { return d <= distance::node; }
   [[nodiscard]] link const& at(distance d) const noexcept { return links_[static_cast<std::size_t>(d)]; }
-  /// The time of a look at something that is there.
+  /// The time of a poll that succeeds.
   [[nodiscard]] ticks look() const noexcept { return look_; }
   [[nodiscard]] ticks compute(std::uint64_t cycles) const noexcept {
     return in_ticks(cycle_ * static_cast<double>(cycles));

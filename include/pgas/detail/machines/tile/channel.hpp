@@ -20,7 +20,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           until its receiver has read them. A send without room waits at the queue, behind those that
 ///           waited before it. The receiver that makes room lets the first in.
 /// Time      A send takes o_send, then the message takes L; a receive takes o_rcv; a handler takes o_arcv, or
-///           o_rcv if it runs in a poll. A wait takes handlers, so their time is no loss to it.
+///           o_rcv if it runs in a poll. A wait runs handlers, so their time does not delay it.
 /// Differs   from the hardware, where a core has four queues in all. Here each channel has four a core, so
 ///           that sub-teams and libraries do not share them. There, several senders to a full queue are let
 ///           in as the mesh arbitrates, and a message that waits holds up others on its links.
@@ -89,7 +89,7 @@ class tile_channel {
     return handled;
   }
 
-  /// No handler runs while it lives: interrupts stay pending.
+  /// While it lives, no handler runs: interrupts stay pending.
   class held {
    public:
     held(held const&) = delete;
@@ -150,7 +150,7 @@ class tile_channel {
       std::copy(one.words.begin(), one.words.end(), into.begin());
       return {one.from, one.words.size()};
     }
-    /// A look in vain: takes time, so that a loop of looks ends, and notices failures.
+    /// A poll in vain: takes time, so that a loop of polls ends, and notices failures.
     void look(std::string_view operation) {
       of->turns().point();
       of->of_job().as(self).check(operation);

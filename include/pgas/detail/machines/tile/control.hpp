@@ -123,7 +123,7 @@ class tile_control : public control_of_locks {
     return found;
   }
 
-  /// What holds the locks of this rank.
+  /// The lock holders of this rank.
   [[nodiscard]] held_locks& locks() const noexcept { return machine_->turns().locks_of(self()); }
   void pause(unsigned attempt, waiting_for const& why) const {
     machine_->begin(self());

@@ -111,8 +111,8 @@ class machine {
 
   [[nodiscard]] emulation::meeting_place& meeting() noexcept { return meeting_; }
   static void all_met() noexcept {}
-  /// Called by a core that waits. Returns whether it called a service: then the core must look at its
-  /// condition again.
+  /// Called by a waiting core. Returns whether it called a service: then the core must check its condition
+  /// again.
   bool serve(rank_t self) {
     core& c = at(self);
     if (!c.is_called || c.serves || c.services.empty()) return false;
@@ -164,7 +164,7 @@ class machine {
     begin(self);
     if (how().clock != nullptr) spend(self, how().clock->word);
   }
-  /// Computes. Interrupts strike meanwhile, and their time comes on top.
+  /// Computes. Interrupts strike meanwhile, and their time is added.
   void compute(rank_t self, ticks left) {
     begin(self);
     at(self).count.charged += left;
@@ -192,7 +192,7 @@ class machine {
           event != never && turns_.is_timed()) {
         doze(self, event);
       } else {
-        bool over = false;  // is_over() may do something, so it is called once for each look
+        bool over = false;  // is_over() may do something, so it is called once per poll
         auto const goes_on = [&] {
           core const& c = at(self);
           return (over = over || is_over()) || next() != never || next_interrupt(self) != never ||
@@ -209,7 +209,7 @@ class machine {
     wait(
         self, watched, is_over, [] { return never; }, why, label, ranks);
   }
-  /// Gives the messages that have arrived to their handlers. Returns their number.
+  /// Passes the messages that have arrived to their handlers. Returns their number.
   std::size_t take(rank_t self, bool by_interrupt) {
     std::size_t taken = 0;
     core& c = at(self);
@@ -228,7 +228,7 @@ class machine {
 
   // Messages
 
-  /// The running core puts a letter on its way, and waits for room.
+  /// The running core sends a letter, and waits for room.
   void send(rank_t self, letter l, waiting_for const& why, std::string_view label, team_ranks const& ranks) {
     queue& q = l.home->destination(l);
     core& c = at(self);
@@ -287,7 +287,7 @@ class machine {
     return how().clock != nullptr ? how().clock->interrupt : 0;
   }
 
-  /// The running core has nothing to do before `until`, unless another core tells it of something earlier.
+  /// The running core has nothing to do before `until`, unless another core notifies it of something earlier.
   void doze(rank_t self, ticks until) {
     auto& time = turns_.time();
     if (until > time.now(self)) {
@@ -296,13 +296,13 @@ class machine {
     }
     time.set(self, std::max(time.now(self), time.due(self)));
   }
-  /// Tells a core of an event at `when`.
+  /// Notifies a core of an event at `when`.
   void tell(rank_t whom, ticks when) noexcept {
     turns_.wake(bit(whom));
     if (at(whom).dozes) turns_.time().bring_forward(whom, when);
   }
 
-  /// The port and the queue of the first message that the core may give to a handler.
+  /// The port and the queue of the first message that the core may pass to a handler.
   [[nodiscard]] std::pair<port*, std::size_t> first_interrupt(rank_t self) noexcept {
     std::pair<port*, std::size_t> first{nullptr, 0};
     ticks best = never;
@@ -323,7 +323,7 @@ class machine {
     return p == nullptr ? never : (*p->queues)[number].next_arrival();
   }
 
-  /// A letter leaves at the present of the running core, and occupies the queue from then on.
+  /// A letter is sent at the present of the running core, and occupies the queue from then on.
   void start(letter l) {
     queue& q = l.home->destination(l);
     q.occupied += l.what.words.size();
@@ -340,7 +340,7 @@ class machine {
     l.home->destination(l).arrived.push_back(std::move(l.what));
     tell(l.home->core_of(l.to), when);
   }
-  /// Sends what waited for the room that a queue has again.
+  /// Sends the messages that waited for the room that a queue has again.
   void let_in(queue& q) {
     while (!q.blocked.empty() && q.occupied + q.blocked.front().what.what.words.size() <= how().queue_words) {
       blocked_send first = std::move(q.blocked.front());

@@ -52,7 +52,7 @@ bool is_divided(Array const& a, std::size_t d) noexcept {
   return a.layout().places().extent(d) > 1;
 }
 
-/// The part of a move whose ghost cells have an owner. Along dimensions that are not divided, a move takes
+/// The part of a move whose ghost cells have an owner. Along dimensions that are not divided, a move copies
 /// whole rows, whose ends may be padding or ghost cells beyond a fixed edge.
 template <any_global_array Array>
 auto without_row_ends(Array const& a, typename halo_plan<Array::dimensions>::move m) noexcept {

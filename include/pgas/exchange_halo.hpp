@@ -111,7 +111,7 @@ void check_halo(Array const& a) {
                            "make_array<double>(team, {rows, cols}, halo{.width = 1})"));
 }
 
-/// Like begin_exchange, but takes an array without a halo, too: a stencil need not read any neighbour.
+/// Like begin_exchange, but accepts an array without a halo, too: a stencil need not read any neighbour.
 template <class Array>
 [[nodiscard]] auto start_exchange(Array const& a) {
   a.state().enter("begin_exchange", !a.state().exposure_open && !a.state().is_accessing(),

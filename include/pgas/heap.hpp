@@ -91,8 +91,8 @@ class gaps {
 /// which counts the pieces that its writer has freed.
 ///
 /// Table     number, first, count. An entry is free while its number is 0. Its rank stores first and count,
-///           and then the number. When the piece goes, it stores 0 before anything else. A reader takes the
-///           number, first, count, and the number again. If that has changed, or is not the handle's, the
+///           and then the number. When the piece is freed, it stores 0 before anything else. A reader reads
+///           the number, first, count, and the number again. If that has changed, or is not the handle's, the
 ///           piece is gone. Numbers are never used again.
 /// Words     a slot of each rank at each rank, written by the former: the number of pieces that it has freed.
 ///           A remembered place is right while the owner's word is unchanged since before the place was read.

@@ -282,11 +282,9 @@ class notified_halo {
 /// Makes the inboxes for halo exchanges by notified puts, for arrays of a's type and shape:
 /// `auto halos = pgas::make_notified_halo(now); ...halos.exchange(now); std::swap(now, next);`.
 ///
-/// | cells | two ranks with a core each | take |
-/// |---|---|---|
-/// | up to 2 KiB a neighbour | 0.65 to 0.9 of the time of exchange_halo | this |
-/// | 32 KiB | the same time | either; this if neighbours come late |
-/// | 512 KiB | 1.6 to 1.8 of the time | exchange_halo, which copies cells once |
+/// | cells | two ranks with a core each | use | |---|---|---| | up to 2 KiB a neighbour | 0.65 to 0.9 of the
+/// time of exchange_halo | this | | 32 KiB | the same time | either; this if neighbours come late | | 512 KiB
+/// | 1.6 to 1.8 of the time | exchange_halo, which copies cells once |
 ///
 /// One signal replaces two, and a rank that is early does not wait before it puts. Where ranks share cores,
 /// small halos take 0.45 to 0.65 of the time; through messages (loopback) 0.5 to 0.8. On the emulated chip

@@ -64,7 +64,7 @@ class staged_array {
     }
   }
 
-  /// The own cells: a span, a matrix_view or a box_view. Take it before a loop.
+  /// The own cells: a span, a matrix_view or a box_view. Call it before a loop.
   [[nodiscard]] auto view() const noexcept { return detail::view_of_memory(data_, own_, copy_pitches_); }
   /// A cell, counted from the first own one. Ghost cells around the own cells are included unless the mode is
   /// write_only.
@@ -290,10 +290,9 @@ class staged_tiles {
 /// stage is called. write_only overwrites all own cells and no ghost cell. Costs nothing if memory is plain,
 /// else copies. Staged cells are those of the memory that the array had when stage was called: after a swap
 /// of two arrays they are the other array's. At assertion level `heavy` an index past the ghost cells throws
-/// errc::out_of_range.
-/// Requires that the program reaches cells that it writes through one staged object alone, as long as that
-/// object lives. The compiler may therefore take staged cells of two calls for different memory, as if their
-/// pointers were `__restrict`: it vectorizes loops over several fields.
+/// errc::out_of_range. Requires that the program reaches cells that it writes through one staged object
+/// alone, as long as that object lives. The compiler may therefore assume that staged cells of two calls are
+/// different memory, as if their pointers were `__restrict`: it vectorizes loops over several fields.
 ///
 /// If a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like
 /// tiles(): `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.

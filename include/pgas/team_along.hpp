@@ -10,7 +10,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// two dimensions `team_along(team, places, 1)` is the rank's row and `team_along(team, places, 0)` its
 /// column.
 ///
-/// Collective over the team, whose ranks the grid arranges: take `array.layout().places()`, or
+/// Collective over the team, whose ranks the grid arranges: use `array.layout().places()`, or
 /// `grid<2>{}.over(team.size())`. A rank without a place gets a team of one. Throws errc::invalid_argument
 /// for a grid with more places than ranks or with open extents, and for a dimension that the grid does not
 /// have. MPI_Cart_sub.

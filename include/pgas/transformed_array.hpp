@@ -39,8 +39,8 @@ class transformed_segment {
 };
 
 /// An array seen through a function of a cell. The function is called when a value is read; nothing is
-/// stored. segments(), rank() and local() take a transformed array as they take an array, so that algorithms
-/// over owners accept either.
+/// stored. segments(), rank() and local() accept a transformed array as they accept an array, so that
+/// algorithms over owners accept either.
 ///
 /// Make one with views::transform. It is valid as long as the array stays in place.
 /// distributed-ranges: views::transform of a distributed range, whose segments keep their ranks.

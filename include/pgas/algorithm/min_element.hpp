@@ -32,7 +32,7 @@ struct numbered {
   T value{};
   std::uint64_t number = no_cell;
 
-  /// Takes the other cell if it is better, or equally good with a smaller number.
+  /// Keeps the other cell if it is better, or equally good with a smaller number.
   template <class Better>
   void improve(numbered const& other, Better& better) {
     if (other.number == no_cell) return;

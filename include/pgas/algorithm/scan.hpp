@@ -65,7 +65,7 @@ tile_numbers number_tiles(Team& team, Layout const& l, std::size_t owners) {
 }
 
 /// Calls use(owner, elements in its part, first of own tiles) for the elements of a block-distributed array
-/// that have this rank's tile numbers plus `shift`. Elements at equal distances on one owner take one call.
+/// that have this rank's tile numbers plus `shift`. Elements at equal distances on one owner need one call.
 template <class Use>
 void for_each_numbered(tile_numbers const& numbers, std::size_t shift, std::size_t own, block const& dealt,
                        Use&& use) {

@@ -138,7 +138,7 @@ struct link {
 /// A linking medium has streams of pieces between ranks whose distance is a power of two.
 ///
 /// All transfers are steps, to be awaited. `send(l, bytes)` sends along the link of that name that begins at
-/// this rank, and `receive(l, bytes)` takes from the link of that name that ends here; both ranks pass the
+/// this rank, and `receive(l, bytes)` receives from the link of that name that ends here; both ranks pass the
 /// same length. `exchange(out, from, in, into)` does both at once. `exchange_and_take(out, from, in, count,
 /// unit, take)` calls take(first byte, address, bytes) for each arriving piece, whole elements of `unit`
 /// bytes. Lengths may be 0; such a link is not used. The pieces of a link arrive in order, and have at most
@@ -211,7 +211,7 @@ struct buffer_tree {
 /// them from there to private memory; `into` is the same memory in both calls, so that a medium whose gets
 /// end in private memory may fill it at once. `fetch_out(rank, first byte, into)` copies straight from a
 /// rank's buffer to private memory. Each is complete when it returns. A buffer has `buffer_bytes`; if the
-/// flags lie in it, each takes `flag_bytes` of them, else that is 0. `tree()` is what this rank remembers of
+/// flags lie in it, each needs `flag_bytes` of it, else that is 0. `tree()` is what this rank remembers of
 /// the last broadcast.
 template <class M>
 concept buffering_medium =

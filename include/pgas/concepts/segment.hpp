@@ -28,7 +28,7 @@ inline constexpr std::size_t part_alignment = 128;
 /// A segment is payload memory: one part per rank of a team, and every rank can reach every part one-sidedly.
 ///
 /// `rank()` is this rank's number, `size()` the number of parts, and `part_bytes(r)` the bytes of r's part.
-/// `put` and `get` start a transfer. `put` has taken its source's bytes when it returns, but the bytes may
+/// `put` and `get` start a transfer. `put` has read its source's bytes when it returns, but the bytes may
 /// arrive as late as flush. A get's destination may be read after flush or flush_local. flush(r) returns when
 /// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
 /// return a request of the segment's own type. The source of an rput may be reused, and the destination of an

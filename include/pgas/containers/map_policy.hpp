@@ -40,7 +40,7 @@ struct map_steps {
 struct map_options {
   std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
   /// The keys that a part grows to by itself; 0: it does not grow. The map reserves addresses for them, and
-  /// touches memory when keys come. A lookup takes one more bucket each time the part has grown fourfold.
+  /// touches memory when keys come. A lookup reads one more bucket each time the part has grown fourfold.
   std::size_t most = 0;
 };
 
@@ -61,7 +61,7 @@ struct map_policy {
 };
 static_assert(policy_of_accesses<map_policy>);
 
-/// The policy that make_map takes if none is named: a change locks the bucket of its key for a few accesses.
+/// The policy that make_map uses if none is named: a change locks the bucket of its key for a few accesses.
 inline constexpr map_policy locking{};
 
 /// The policy for maps that count: an update or accumulate of a present key is one atomic access, without a

@@ -21,7 +21,8 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// A copy of the bytes that a rank writes to a file, with their places there. A `strip` takes it for a file.
+/// A copy of the bytes that a rank writes to a file, with their places there. A `strip` writes to it as to a
+/// file.
 class file_image {
  public:
   void write(std::span<iovec> pieces, std::uint64_t first) const {
@@ -52,7 +53,8 @@ class file_image {
   mutable std::vector<run> runs_;  ///< a strip does not change its file
 };
 
-/// Work of the disk, in a thread of its own. The thread calls nothing of the library, and takes no signals.
+/// Work of the disk, in a thread of its own. The thread calls nothing of the library, and receives no
+/// signals.
 class disk_work {
  public:
   disk_work() = default;

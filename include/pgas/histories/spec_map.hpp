@@ -154,7 +154,7 @@ struct spec_key {
 
 /// A map from keys to values.
 ///
-/// A checker of linearizability takes it key by key. `K` needs an order, and `V` equality.
+/// A checker of linearizability checks it key by key. `K` needs an order, and `V` equality.
 template <std::totally_ordered K, std::equality_comparable V>
 struct spec_map {
   using operation = map_operation<K, V>;

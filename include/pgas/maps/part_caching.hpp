@@ -152,7 +152,7 @@ namespace pgas::inline PGAS_ASSERTIONS::maps {
 enum class part_caching_fault {
   none,                     ///< the right algorithm
   serves_pending_keys,      ///< a server answers lookups of a key while an update of it is pending
-  invalidates_aside,        ///< invalidations take another queue than answers
+  invalidates_aside,        ///< invalidations use another queue than answers
   keeps_copies,             ///< a server never forgets which clients had a copy
   nil_is_absent,            ///< a client takes a copy that was invalidated for an absent key
   updater_ignores_messages  ///< a client drops no copies while it waits for an answer
@@ -171,10 +171,10 @@ enum class part_caching_fault {
 ///           an update of a key is pending its server gives no copies, so no old copy outlives the update.
 /// Differs   The listing does not say that a key is blocked while its update is pending, nor that copies are
 ///           forgotten, and it marks a dropped copy as an absent key. On the thesis' machine invalidations
-///           and answers take different queues, and an invalidation may overtake the answer with the copy.
-///           Here both take the queue of answers. While a client waits there, it serves invalidations, its
-///           own among them. The thesis does not treat full queues. Here an update waits at its server until
-///           its invalidations and their acknowledgments have room, so no handler waits in a send.
+///           and answers use different queues, and an invalidation may overtake the answer with the copy.
+///           Here both use the queue of answers. While a client waits there, it serves invalidations, its own
+///           among them. The thesis does not treat full queues. Here an update waits at its server until its
+///           invalidations and their acknowledgments have room, so no handler waits in a send.
 ///
 /// A client's queue of answers must have room for an answer, and for an invalidation of each server. A queue
 /// of a colocated server must have room for a word of each other client. Collective: all ranks of the channel

@@ -18,7 +18,7 @@ enum class part_simple_fault {
 /// Waits     for the server. A colocated server answers in its own waits, and when a message interrupts it.
 /// Source    PART_SIMPLE (Shahmirzadi 2014, algorithms 2 and 3). It is linearizable: a client waits for each
 ///           answer, and one server orders all operations on a key.
-/// Differs   A request of a colocated server to itself takes no message.
+/// Differs   A request of a colocated server to itself needs no message.
 ///
 /// Collective: all ranks of the channel make the map, with the same options, and destroy it after `serve()`.
 /// They meet before the channel carries anything else.

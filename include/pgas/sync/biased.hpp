@@ -152,7 +152,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Order     The read-modify-write is more than half the time of an empty epoch, and has to stay. A rank that
 ///           enters must make its store visible before it looks whether the bias has ended. Without that
 ///           order two ranks cannot exclude each other (Attiya et al. 2011, "Laws of order"). A window that
-///           is never locked exclusively can take shared_only, which has no words.
+///           is never locked exclusively can use shared_only, which has no words.
 /// Costs     The first exclusive lock of the window takes n read-modify-writes and 3 n loads; the first one
 ///           of each further rank one load of rank 0. On slots the first one of each rank takes n stores and
 ///           n loads.

@@ -209,7 +209,7 @@ struct best_on_links {
 
 namespace collectives {
 
-/// Collectives on two levels: ranks of a node first. Where these share memory, they take `direct` there, and
+/// Collectives on two levels: ranks of a node first. Where these share memory, they use `direct` there, and
 /// between nodes what the library chooses on links.
 using by_nodes = node_first<direct, detail::best_on_links>;
 

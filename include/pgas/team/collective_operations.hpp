@@ -475,7 +475,7 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 
   /// The same for an operation that folds elements; `InShares`: a share of them for each rank. The library's
-  /// choice takes elements of any length.
+  /// choice accepts elements of any length.
   template <class T, class Op, bool InShares = false, class Algorithm, class Go, class Automatic>
   auto choose_fold(Algorithm algorithm, Go const& go, Automatic const& automatic) const {
     return choose(algorithm, go, [&] {

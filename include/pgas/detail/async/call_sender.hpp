@@ -51,7 +51,7 @@ class call_sender {
   /// Counts the messages that have come.
   [[nodiscard]] std::uint64_t news() const noexcept { return news_; }
 
-  /// The words that a record of this length takes.
+  /// The words that a record of this length needs.
   [[nodiscard]] std::size_t cost(std::size_t count) const noexcept {
     return count <= shares_.eager ? count : count + offer_words;
   }

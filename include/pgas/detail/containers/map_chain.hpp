@@ -33,7 +33,7 @@ enum class map_change {
 ///           the key, or a free slot, or adds an overflow bucket. Before it changes an overflow bucket, it
 ///           sets bit 0 of that bucket's state, too. It writes the slot, and then stores the state with a new
 ///           version and bit 0 clear. A new overflow bucket is complete before the chain links it.
-/// Growth    A full chain takes an overflow bucket, or goes on in the next extent: see map_shape. Its last
+/// Growth    A full chain gets an overflow bucket, or continues in the next extent: see map_shape. Its last
 ///           bucket then says `deeper`, and four buckets continue it, of which three may be empty yet. No key
 ///           moves, so readers go on. The lock of the home bucket guards all of them.
 /// Lookup    A reader loads the state of a bucket, reads the slots whose tags match, and loads the state

@@ -21,7 +21,7 @@ constexpr unsigned doublings(rank_t ranks) noexcept {
   return k;
 }
 
-/// Sends the root's bytes down a binomial tree. A rank passes each piece on before it takes the next.
+/// Sends the root's bytes down a binomial tree. A rank passes each piece on before it receives the next.
 template <linking_medium M>
 steps send_down(M& m, bytes_out data, rank_t root) {
   auto const place = static_cast<unsigned>((m.rank() - root + m.size()) % m.size());

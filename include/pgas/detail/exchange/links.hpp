@@ -27,7 +27,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           way.
 /// Words     for each link and buffer a slot of the receiver for the number of the piece in it and a hash of
 ///           the sender's calls so far, written by the sender; and for each link a slot of the sender for the
-///           number of pieces that have been taken, written by the receiver.
+///           number of pieces that have been read, written by the receiver.
 /// States    A sender has at most `depth` pieces under way, and piece s lies in buffer s mod depth.
 ///           A piece of at most `short_bytes` travels in slots of the receiver, beside the number: it needs
 ///           no memory, and its sender waits for no arrival.
@@ -94,8 +94,8 @@ class links {
       }
     }
   }
-  /// Sends, and calls take(first byte, address, bytes) for each piece that comes of `count` bytes, elements
-  /// of `unit` bytes each.
+  /// Sends, and calls take(first byte, address, bytes) for each arriving piece of `count` bytes, elements of
+  /// `unit` bytes each.
   steps exchange_and_take(link out, bytes_in from, link in, std::size_t count, std::size_t unit,
                           function_ref<void(std::size_t, std::byte const*, std::size_t)> take) {
     std::size_t const step = std::max(piece_bytes / unit, std::size_t{1}) * unit;
@@ -226,7 +226,7 @@ class links {
     unconfirmed(control_->slot(sender, taken(i), self())).store(received_[i], std::memory_order_release);
   }
   static constexpr std::size_t words_of_link = depth + 1;
-  /// The receiver's slot for a piece with this number, and the sender's for the number of pieces taken.
+  /// The receiver's slot for a piece with this number, and the sender's for the number of pieces read.
   [[nodiscard]] std::size_t arrived(std::size_t i, word number) const noexcept {
     return first_ + words_of_link * i + static_cast<std::size_t>(number % depth);
   }

@@ -115,7 +115,7 @@ class strip {
   static constexpr bool has_rows = box_layout<typename Array::layout_type> && Array::is_contiguous;
   static constexpr std::size_t chunk_cells =
       std::max<std::size_t>(1, (std::size_t{8} << 20U) / sizeof(value_type));
-  /// Shorter runs of memory are gathered first: a system call takes at most 1024 runs.
+  /// Shorter runs of memory are gathered first: a system call accepts at most 1024 runs.
   static constexpr std::size_t short_run = 256;
 
   /// True if ranks move their own rows. All ranks get the same answer.

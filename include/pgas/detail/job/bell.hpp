@@ -45,7 +45,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           a sleep also makes a system call. A sleeper: three system calls.
 namespace bell {
 
-/// The most bells on which one rank can sleep at a time: as many as the system takes.
+/// The most bells on which one rank can sleep at a time: as many as the system allows.
 inline constexpr std::size_t most = 128;
 
 /// The bells of the words that one wait awaits.

@@ -25,7 +25,7 @@ class held_extent {
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return job_.arena() + offset_; }
-  /// Takes the memory of whole pages of the extent, near this rank.
+  /// Allocates the memory of whole pages of the extent, near this rank.
   void populate(std::uint64_t offset, std::uint64_t bytes) const { job_.populate(offset_ + offset, bytes); }
   /// Makes core dumps show bytes of the extent if the user has asked for it.
   void show_in_core(std::uint64_t offset, std::uint64_t bytes) const noexcept {

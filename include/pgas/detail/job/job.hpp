@@ -37,9 +37,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// open its own files under their numbers. Only a launcher keeps the memfd open, so that ranks can join. A
 /// rank includes its own parts of windows in core dumps if PGAS_CORE is 1.
 ///
-/// The arena is sparse. An extent takes its memory when it is reserved, and gives the memory back when its
-/// last holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on
-/// one node. Copies refer to the same mapping.
+/// The arena is sparse. The memory of an extent is allocated when it is reserved, and freed when its last
+/// holder releases it. Ranks name memory by offset, never by address. A job is the bootstrap of ranks on one
+/// node. Copies refer to the same mapping.
 class job {
  public:
   /// The rank number of a handle that belongs to no rank.
@@ -177,7 +177,7 @@ class job {
 
   // Extents of the arena
 
-  /// Takes `bytes` zeroed bytes that `holders` ranks will release; returns their offset in the arena.
+  /// Reserves `bytes` zeroed bytes that `holders` ranks will release; returns their offset in the arena.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes, rank_t holders) const {
     return reserve(bytes, holders, bytes, bytes);
   }
@@ -201,7 +201,7 @@ class job {
     return offset;
   }
 
-  /// Takes the memory of whole pages of an extent on this rank's node, and fills the entries of its page
+  /// Allocates the memory of whole pages of an extent on this rank's node, and fills the entries of its page
   /// table.
   void populate(std::uint64_t offset, std::uint64_t bytes) const {
     if (bytes == 0) return;

@@ -83,7 +83,7 @@ struct control_groups {
   }
 };
 
-/// Takes the first word off a line, with the character that ends it.
+/// Removes the first word of a line, with the character that ends it.
 inline std::string_view take_word(std::string_view& line, char end = ' ') {
   auto const at = line.find(end);
   auto const word = line.substr(0, at);

@@ -229,7 +229,7 @@ class map_member {
   ~map_member() = default;
 
   /// The number of servers with which a map reaches most, by its model. A sequencer of rep_local serves
-  /// updates only, and one is enough: the model takes more there only to have fewer replicas.
+  /// updates only, and one is enough: the model chooses more there only to have fewer replicas.
   static rank_t chosen_servers(C& channel, map_on_options const& options, map_model::map_kind kind) {
     if (options.servers.number != map_servers::chosen) return options.servers.number;
     if (kind == map_model::map_kind::rep_local) return 1;

@@ -12,7 +12,7 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The queues of a channel that a map takes.
+/// The queues of a channel that a map uses.
 enum map_queue : std::size_t {
   asynchronous,   ///< requests to servers, and messages that a replica has not asked for: a handler gets them
   answers,        ///< answers to the client, which receives them itself
@@ -37,7 +37,7 @@ enum class map_kind : word {
   ended,        ///< a client will send no more requests, or a server knows that of all clients
 };
 
-/// The number of words that a value takes in a message.
+/// The number of words that a value needs in a message.
 template <transportable T>
 inline constexpr std::size_t message_words = (sizeof(T) + sizeof(word) - 1) / sizeof(word);
 

@@ -18,8 +18,8 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
 
-/// The types of which MPI modifies single elements: arithmetic ones of four and of eight bytes. Open
-/// MPI 4.1.4 on UCX also takes smaller ones, reports success, and does nothing.
+/// The types of which MPI modifies single elements: arithmetic ones of four and of eight bytes. Open MPI
+/// 4.1.4 on UCX also accepts smaller ones, reports success, and does nothing.
 template <class T>
 inline constexpr bool has_type = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 

@@ -14,7 +14,7 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A view of this rank's own part with signed indices in all dimensions. In one dimension a span would not
-/// take negative ones.
+/// accept negative ones.
 template <class Array>
 auto box_of_own(Array const& a) noexcept {
   constexpr std::size_t N = Array::dimensions;

@@ -245,7 +245,7 @@ struct window_state : use_count, lock_holder {
     }
   }
 
-  /// Adds what an open lock_all holds that waits for part `awaited`. Protocols then take the parts in the
+  /// Adds what an open lock_all holds that waits for part `awaited`. Protocols then lock the parts in the
   /// order of ranks, unless they say which ones they have.
   void add_held_by_lock_all(rank_t awaited, plain_list<lock_key>& to) const {
     using lock_type = typename Protocols::lock::template on<control_type>;

@@ -92,7 +92,7 @@ class target_part {
     }
   }
 
-  /// Starts a put of rows and returns its request. Without requests for rows the put has taken its source at
+  /// Starts a put of rows and returns its request. Without requests for rows the put has read its source at
   /// return.
   [[nodiscard]] auto rput_rows(std::size_t first, std::size_t pitch, std::byte const* from,
                                std::size_t from_pitch, row_shape shape) const {

@@ -48,7 +48,7 @@ struct costs {
 };
 
 /// The most ranks of a machine that does not exist: the sets of the emulator have 64 bits, and its network
-/// takes one.
+/// uses one.
 inline constexpr std::int32_t most_cores = 63;
 
 /// Tilera's TILE-Gx8036.

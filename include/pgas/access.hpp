@@ -153,8 +153,8 @@ class [[nodiscard("an epoch needs a name: write `pgas::access epoch{window, targ
   void complete() { this->close(); }
   /// Ends the epoch for one target, which then goes on before the other targets have been met. Where ranks
   /// share cores, this saves a context switch. Waits for that target's exposure. Views that `to(target)` has
-  /// returned are no longer valid. Throws errc::outside_group if the target is not in the group or has been
-  /// completed. MPI has no equal.
+  /// returned are no longer valid.
+  /// Throws errc::outside_group if the target is not in the group or has been completed. MPI has no equal.
   void complete(rank_t target, detail::caller by = detail::here()) {
     this->check_open({"complete", by});
     State& s = state();

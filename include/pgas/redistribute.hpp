@@ -134,11 +134,11 @@ void copy_between_teams(From const& from, box<From::dimensions> const& source, T
 /// Collective over the team, on which both arrays are made. They may be on different teams: if these have the
 /// same ranks, all call; if one team has all ranks of the other and more, only those of the smaller team
 /// call, and the program orders the call against the other ranks' accesses, by an epoch and a barrier of the
-/// larger team on each side. The owners in the array with the larger tiles do
-/// the work. If it is `to`, they get the cells that their parts need. If it is `from`, they put the cells
-/// that they have. Transfers are two-dimensional blocks; plain memory needs no buffer. When the call returns,
-/// this rank's own cells of `to` are complete, and `from` may be changed. The next epoch that is opened on
-/// `to` shows the cells to other ranks.
+/// larger team on each side. The owners in the array with the larger tiles do the work. If it is `to`, they
+/// get the cells that their parts need. If it is `from`, they put the cells that they have. Transfers are
+/// two-dimensional blocks; plain memory needs no buffer. When the call returns, this rank's own cells of `to`
+/// are complete, and `from` may be changed. The next epoch that is opened on `to` shows the cells to other
+/// ranks.
 /// Requires that no epoch is open on either array.
 /// Throws errc::out_of_range when the box does not fit, errc::invalid_argument when both arrays are one, or
 /// when each is on a rank that the other's team lacks.

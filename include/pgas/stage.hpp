@@ -290,9 +290,10 @@ class staged_tiles {
 /// stage is called. write_only overwrites all own cells and no ghost cell. Costs nothing if memory is plain,
 /// else copies. Staged cells are those of the memory that the array had when stage was called: after a swap
 /// of two arrays they are the other array's. At assertion level `heavy` an index past the ghost cells throws
-/// errc::out_of_range. Requires that the program reaches cells that it writes through one staged object
-/// alone, as long as that object lives. The compiler may therefore assume that staged cells of two calls are
-/// different memory, as if their pointers were `__restrict`: it vectorizes loops over several fields.
+/// errc::out_of_range.
+/// Requires that the program reaches cells that it writes through one staged object alone, as long as that
+/// object lives. The compiler may therefore assume that staged cells of two calls are different memory, as if
+/// their pointers were `__restrict`: it vectorizes loops over several fields.
 ///
 /// If a layout's own cells are no one array, as with cyclic_tiles, the result is a range of tiles, like
 /// tiles(): `auto const in = stage(array, pgas::read_only); for (auto const& tile : in) use(tile.view());`.

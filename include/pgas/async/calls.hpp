@@ -157,9 +157,10 @@ class calls {
   /// Runs a function at a rank, and returns a request of its value.
   ///
   /// One-sided; the arguments may change when it returns. It is sent at once if this rank awaits no answer of
-  /// that rank, otherwise when a message is full or this rank waits. Throws errc::out_of_range for no rank,
-  /// and errc::invalid_argument for a call or a value that is longer than its share of the memory. The
-  /// request throws what the function has thrown, with its rank and text. Costs two messages. UPC++: rpc.
+  /// that rank, otherwise when a message is full or this rank waits.
+  /// Throws errc::out_of_range for no rank, and errc::invalid_argument for a call or a value that is longer
+  /// than its share of the memory. The request throws what the function has thrown, with its rank and text.
+  /// Costs two messages. UPC++: rpc.
   template <class F, class... Arguments>
     requires detail::called_with<F, site_type, Arguments...>
   auto call(detail::with_caller<rank_t> to, F const& function, Arguments const&... arguments) {

@@ -84,8 +84,8 @@ class tile_segment {
 static_assert(shared_segment<tile_segment>);
 
 /// Letters in memory that the machine keeps coherent, for mailed protocols. A send and a poll take the time
-/// of an access to a control word. It uses no hardware queue, so the program has all four. Memory: the
-/// letters that have arrived, at most 16 of each sender.
+/// of an access to a control word. It uses no hardware queue, so the program has all four.
+/// Memory: the letters that have arrived, at most 16 of each sender.
 class tile_mailbox {
  public:
   static constexpr std::size_t max_message_bytes = 240;

@@ -27,15 +27,17 @@ inline constexpr notification binary_notification{2};
 inline constexpr notification sequential_notification{0};
 
 /// The most children that `automatic_k` chooses: up to so many concurrent accesses, a buffer of the SCC is no
-/// slower than with one. Source: Shahmirzadi 2014, section 2.4.
+/// slower than with one.
+/// Source: Shahmirzadi 2014, section 2.4.
 inline constexpr std::size_t most_readers = 24;
 
 /// The trees of OC-Bcast, on places: place 0 is the root's. They are the same for all roots.
 ///
 /// The data tree has k children a place, and is full from the top. Each inner place has a notification tree
 /// over itself and its children, filled in the same way. So each place can compute its neighbours, and
-/// nothing is stored. Source: Shahmirzadi 2014, section 2.4 and figure 2.2. There the numbers of children
-/// wrap around; here they end at the last place.
+/// nothing is stored.
+/// Source: Shahmirzadi 2014, section 2.4 and figure 2.2. There the numbers of children wrap around; here they
+/// end at the last place.
 class oc_tree {
  public:
   /// The trees of that many places; a place has at most k children.

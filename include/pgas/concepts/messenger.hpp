@@ -42,12 +42,13 @@ struct message_memory {
 /// bytes for them.
 ///
 /// No message is dropped, and no shortage of memory ends the program. Two messages of one sender that match
-/// one receive are received in their order. `start_send(to, tag, message)` leaves `message` to the messenger
-/// until the request ends. `start_receive(from, tag, into)` receives the next message of a sender with a tag;
-/// `any_sender` and `any_tag` match all. Both wait if all request records are in use. `is_done(request)`
-/// returns whether a request has completed. `wait(request)` ends the request: a send when `message` may
-/// change, a receive when all bytes are in `into`. `send` and `receive` start a request and wait for it. A
-/// send may end only when its receive has been posted, as MPI_Send may. `poll()` carries messages on, and
+/// one receive are received in their order.
+/// `start_send(to, tag, message)` leaves `message` to the messenger until the request ends.
+/// `start_receive(from, tag, into)` receives the next message of a sender with a tag; `any_sender` and
+/// `any_tag` match all. Both wait if all request records are in use. `is_done(request)` returns whether a
+/// request has completed. `wait(request)` ends the request: a send when `message` may change, a receive when
+/// all bytes are in `into`. `send` and `receive` start a request and wait for it.
+/// A send may end only when its receive has been posted, as MPI_Send may. `poll()` carries messages on, and
 /// each wait of this rank in the library does. Source: Ferreras 2008, sections 3.4 and 4.3.
 template <class M>
 concept messenger = std::movable<M> && requires(M& m, M const& cm, rank_t peer, word tag, bytes_in message,

@@ -10,8 +10,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// Blocks of B indices, assigned to the ranks in turn; the last block may be shorter.
 ///
 /// A power of two that is known at compile time becomes shift and mask. `block_cyclic<>{b}` has a block size
-/// at run time. UPC: `[B]`, with the formulas of Ferreras 2008, equation 5.1; HPF: CYCLIC(B); ScaLAPACK: rows
-/// and columns of matrices.
+/// at run time.
+/// UPC: `[B]`, with the formulas of Ferreras 2008, equation 5.1; HPF: CYCLIC(B); ScaLAPACK: rows and columns
+/// of matrices.
 template <std::size_t B = 0>
 class block_cyclic {
  public:

@@ -93,7 +93,8 @@ class arrival_counter {
   ///
   /// The low half of `last_` is stored with a core's hint. It holds the arrivals on the core at the last
   /// fence, and those at this one. The rank that ends a fence does not wait, so it adds itself at its next
-  /// wait. A rank that changes its core makes one guess wrong.
+  /// wait.
+  /// A rank that changes its core makes one guess wrong.
   place_on_core count_on_core() {
     if constexpr (control_in_turns<Control> && waking_cell<cell_type>) {
       if (!turns_.asks_for_place()) return place_on_core::unknown;

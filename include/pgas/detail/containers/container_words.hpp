@@ -83,8 +83,8 @@ namespace detail {
 
 /// Control words of a container. All ranks of the team call it together, with the same arguments.
 ///
-/// `agree(handshake)` compares what else must be the same on all ranks, and refuses invalid arguments. Throws
-/// on every rank: errc::no_space, errc::mismatch, and the errors of `agree`.
+/// `agree(handshake)` compares what else must be the same on all ranks, and refuses invalid arguments.
+/// Throws on every rank: errc::no_space, errc::mismatch, and the errors of `agree`.
 template <class Backend, class Agree>
 [[nodiscard]] typename Backend::control_type make_container_words(team_state<Backend>& members,
                                                                   control_words words,

@@ -30,8 +30,8 @@ enum class order_of {
 ///
 /// A state of the search is how far each rank is, which pending operations have taken effect, and the state
 /// of the object. The search goes deeper by one operation, and never twice into one state. After an operation
-/// that fits and only observes, it needs no other branch: such an operation can come first in any order. An
-/// operation waits for all that precede it in every order, if the object tells the search: see
+/// that fits and only observes, it needs no other branch: such an operation can come first in any order.
+/// An operation waits for all that precede it in every order, if the object tells the search: see
 /// necessary_order.hpp.
 /// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
 template <sequential_object S, search_fault Fault = search_fault::none>

@@ -35,8 +35,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///               sleep while the bell is 1               exchange the bell with 0, wake all sleepers
 ///
 /// No wake-up is lost. The kernel interrupts each rank that runs, and each such rank fences; a rank that does
-/// not run has fenced when it left its core. A storer's fence comes after its store or before its load of
-/// the bell. In the first case the sleeper loads the stored value. In the second case the storer loads 1.
+/// not run has fenced when it left its core. A storer's fence comes after its store or before its load of the
+/// bell. In the first case the sleeper loads the stored value. In the second case the storer loads 1.
 /// If the storer's exchange removes the 1 of a second sleeper, that sleeper does not fall asleep, since the
 /// kernel compares the bell with 1 under a lock that the wake-up takes, too. If the second sleeper exchanges
 /// after the storer, its acquire pairs with the storer's release, and it loads the stored value.

@@ -21,8 +21,8 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// All ranks call the same steps in the same order: `attach` for each piece of memory, then `conclude`. A
 /// rank that cannot continue keeps its reason and takes part in the remaining steps, so that no rank waits
 /// for it. conclude() then throws the reason on every rank. Each rank releases the memory that it has
-/// attached, and the team can be used again. Costs a broadcast for each piece of memory; at the end a
-/// reduction of one word.
+/// attached, and the team can be used again.
+/// Costs a broadcast for each piece of memory; at the end a reduction of one word.
 template <class Backend>
 class handshake {
  public:

@@ -79,12 +79,15 @@ def counts():
     if IS_CLANG:
         kinds["-fprofile-instr-generate"] = ".profraw"
     for flag, ending in kinds.items():
-        for pattern in [None, "all-%2m.profraw"] if ending == ".profraw" else [None]:
-            with tempfile.TemporaryDirectory(dir=".") as folder:
-                home = os.getcwd()
-                os.chdir(folder)
-                level = "-O1" if flag == "-fprofile-generate" else "-O0"
-                build("counted.cpp", "counted", flag, level)
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            home = os.getcwd()
+            os.chdir(folder)
+            level = "-O1" if flag == "-fprofile-generate" else "-O0"
+            build("counted.cpp", "counted", flag, level)
+            for pattern in [None, "all-%2m.profraw"] if ending == ".profraw" else [None]:
+                for old in os.listdir("."):
+                    if old.endswith(".profraw"):
+                        os.remove(old)
                 run("./counted", **({"LLVM_PROFILE_FILE": pattern} if pattern else {}))
                 what = f"{flag} with {pattern or 'no pattern'}"
                 if pattern != "all-%2m.profraw":
@@ -93,12 +96,12 @@ def counts():
                 expect(has(".", ending, 1151), f"{what} counts a loop before run")
                 expect(has(".", ending, 1237) or has(".", ending, 2 * 1237) or has(".", ending, 3 * 1237),
                        f"{what} counts a loop in ranks")
-                if flag == "-fprofile-generate" and not IS_CLANG:
-                    build("counted.cpp", "counted", level, "-fprofile-use", "-c")
-                    symbols = subprocess.run(["objdump", "-t", "counted"], capture_output=True, text=True).stdout
-                    place = re.search(r"(\S+)\s+\S+\s+count_in_rank$", symbols, re.MULTILINE)
-                    expect(place and "unlikely" not in place[1], f"a rank's code is no code that never runs: {place}")
-                os.chdir(home)
+            if flag == "-fprofile-generate" and not IS_CLANG:
+                build("counted.cpp", "counted", level, "-fprofile-use", "-c")
+                symbols = subprocess.run(["objdump", "-t", "counted"], capture_output=True, text=True).stdout
+                place = re.search(r"(\S+)\s+\S+\s+count_in_rank$", symbols, re.MULTILINE)
+                expect(place and "unlikely" not in place[1], f"a rank's code is no code that never runs: {place}")
+            os.chdir(home)
 
 
 def openmp():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Scans, sorted arrays and histograms equal those of the standard's algorithms on one rank, on every
 // one-dimensional layout.
+// test: unit algorithm
 #include <algorithm>
 #include <numeric>
 #include <pgas/algorithm/histogram.hpp>

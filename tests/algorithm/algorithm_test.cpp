@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Algorithms on distributed arrays give the results of the standard's algorithms on one rank, on every
 // layout.
+// test: unit algorithm
 #include <algorithm>
 #include <cstring>
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reductions over dimensions of an array give what serial loops over the indices give, on every layout and
 // backend.
+// test: unit algorithm
 #include <chrono>
 #include <cstring>
 #include <functional>

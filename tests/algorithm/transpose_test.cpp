@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Transposed arrays equal those that one rank transposes, for any layouts of both.
+// test: unit algorithm
 #include <algorithm>
 #include <cstring>
 #include <pgas/algorithm/for_each.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The text of describe has the true facts of its array.
+// test: unit distributions
 #include <pgas/describe.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>

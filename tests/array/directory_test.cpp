@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Handles of arrays: stored in arrays, sent, and opened by other ranks; also the errors when a handle cannot
 // be opened.
+// test: unit distributions
 #include <optional>
 #include <pgas/directory.hpp>
 #include <pgas/global_array.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of distributed arrays, on every model: shapes, names of cells, boxes across owners, staging,
 // errors.
+// test: addresses, unit array
 #include <limits>
 #include <pgas/array/local_views.hpp>
 #include <pgas/global_array.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Pieces that a rank allocates alone and other ranks reach by handles; the cache of their places; errors.
+// test: unit distributions
 #include <algorithm>
 #include <optional>
 #include <pgas/heap.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The checks of assertion level heavy, beyond those of the level of all other tests. The level is a part of
 // each name of the library, so this unit launches ranks by itself.
+// test: addresses
 #define PGAS_ASSERTIONS heavy
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Arrays on any layout: cells, boxes, own parts, tiles and bad input, compared with arrays of one rank.
+// test: addresses, unit array
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/distributions/irregular.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cells copied between arrays of different layouts equal those copied between arrays of one rank.
+// test: unit distributions
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/algorithm/histogram.hpp>
 #include <pgas/algorithm/transpose.hpp>

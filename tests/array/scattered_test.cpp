@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cells moved by lists of indices and by masks, compared with arrays of one rank.
+// test: unit distributions
 #include <algorithm>
 #include <array>
 #include <numeric>

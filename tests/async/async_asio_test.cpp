@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of completion tokens, and of an io_context that drives the progress of a rank, on every model.
+// test: addresses, threads in full, each way, unit async
 #include <boost/asio/detached.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -36,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/neighbours.hpp"
 #include "support/ranks.hpp"
 
 using namespace pgas_test;
@@ -81,11 +83,6 @@ auto numbers(Team& team) {
   pgas::fence shown{w};
   shown.close();
   return w;
-}
-
-template <class Team>
-rank_t right_of(Team const& team) {
-  return (team.rank() + 1) % team.size();
 }
 
 }  // namespace

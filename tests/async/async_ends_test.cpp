@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Flushes, barriers, fences, exposures, halo exchanges, messages and saves end beside other work: tasks of a
 // rank await each of them on every model.
+// test: addresses, threads, each way, unit async
 #include <pgas/access.hpp>
 #include <pgas/async/calls.hpp>
 #include <pgas/async/requests.hpp>
@@ -27,6 +28,7 @@
 #include "support/neighbours.hpp"
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
+#include "support/watch.hpp"
 
 using namespace pgas_test;
 using pgas::make_signals;
@@ -131,15 +133,6 @@ int failures_of(int seeds, Body const& body) {
   }
   return failures;
 }
-
-/// Says at its destruction that the frame around it is gone.
-struct watch {
-  explicit watch(int& frames) : alive(&frames) { ++*alive; }
-  watch(watch const&) = delete;
-  watch& operator=(watch const&) = delete;
-  ~watch() { --*alive; }
-  int* alive;
-};
 
 template <class R>
 task<> hold(R request, int& frames) {

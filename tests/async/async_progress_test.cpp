@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The progress of a rank: by team.progress(), which also lets tasks go on, and by a thread beside its
 // computation.
+// test: addresses, threads, each way, unit async
 #include <pgas/async/calls.hpp>
 #include <pgas/async/progress_thread.hpp>
 #include <pgas/async/requests.hpp>

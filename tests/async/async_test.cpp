@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of tasks and of the scheduler of a rank, on every model.
+// test: addresses, threads, each way, unit async
 #include <pgas/async/cancel_after.hpp>
 #include <pgas/async/in_flight.hpp>
 #include <pgas/async/requests.hpp>
@@ -24,7 +25,9 @@
 #include <variant>
 #include <vector>
 
+#include "support/neighbours.hpp"
 #include "support/ranks.hpp"
+#include "support/watch.hpp"
 
 using namespace pgas_test;
 using namespace std::chrono_literals;
@@ -78,15 +81,6 @@ static_assert(std::is_same_v<decltype(pgas::detail::promise_of<void>::await_tran
                              pgas::detail::ready_awaiter>);
 static_assert(pgas::detail::ready_awaiter::await_ready() && std::is_empty_v<pgas::detail::ready_awaiter>);
 
-/// Says at its destruction that the frame around it is gone.
-struct watch {
-  explicit watch(int& frames) : alive(&frames) { ++*alive; }
-  watch(watch const&) = delete;
-  watch& operator=(watch const&) = delete;
-  ~watch() { --*alive; }
-  int* alive;
-};
-
 task<int> after(slow_request::uses& count, int looks, int result) {
   co_return co_await slow_value{{&count, looks}, result};
 }
@@ -97,15 +91,6 @@ task<> until_never(int& frames) {
 task<int> throws_after(slow_request::uses& count, int looks, char const* what) {
   co_await slow_request{&count, looks};
   throw std::invalid_argument(what);
-}
-
-template <class Team>
-rank_t right_of(Team const& team) {
-  return (team.rank() + 1) % team.size();
-}
-template <class Team>
-rank_t left_of(Team const& team) {
-  return (team.rank() + team.size() - 1) % team.size();
 }
 
 /// Shows each rank's stores to its own part to the others.

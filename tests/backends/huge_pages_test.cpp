@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Huge pages of the memory that processes share, and the parts of windows that begin in them.
+// test: addresses, unit job
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>

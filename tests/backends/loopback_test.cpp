@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of loopback beyond the conformance suites: order, remote completion, reachability, bounds,
 // ends.
+// test: only addresses, threads, unit job
 #include <pgas/backends/loopback.hpp>
 #include <thread>
 

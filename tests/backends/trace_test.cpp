@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The files of backends::traced: each epoch of each rank, in rows that nest, on a clock that goes forward. A
 // file is complete or does not exist.
+// test: lines, unit chip
 #include <cmath>
 #include <csignal>
 #include <pgas/sync/queued.hpp>

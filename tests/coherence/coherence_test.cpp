@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // With all its steps, a policy gives the right values against every seed of a memory with private copies.
 // Also the cost of each policy, and that hints remove steps. The kill matrix shows that each step is needed.
+// test: only addresses, unit coherence
 #include <optional>
 #include <pgas/coherence/unsafe_none.hpp>
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Costs, counted where they can be: lines and drops on the emulated chip, system calls in a steady state.
 // Each number follows from the ranks and the sizes; its comment gives the reason.
+// test: lines, unit chip
 #include <doctest/doctest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

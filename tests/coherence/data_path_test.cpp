@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copies and combinations of every length do what memcpy and a loop do, and touch no byte beside.
+// test: addresses, optimized, unit protocols
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The backend with deliberately incoherent caches: it misbehaves as announced, and every step of write_back
 // is needed against it. The conformance suites run the library on it.
+// test: only addresses, unit coherence
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Leaves out every step of every coherence policy, and finds the program that fails without it, and how. The
 // table is tests/coherence/README.md; PGAS_WRITE_MATRIX=1 writes it.
+// test: optimized, early, unit searches
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -416,7 +417,8 @@ TEST_CASE("the paper's shortcut, an own part cached without maintenance, gives w
 }
 
 TEST_CASE(
-    "kill matrix: a policy without one of its steps is wrong, and the table names the program that noticed") {
+    "kill matrix: a policy without one of its steps is wrong, and the table names the program that noticed" *
+    doctest::test_suite("long")) {
   using chip = pgas::backends::scc;
   matrix m;
   m.without_each_of<chip, coherence::write_through>(steps);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Cache maintenance of this processor: the lines that it touches, and the bytes that a put changes.
 // coherence/opcodes.py checks the instruction of each primitive.
+// test: addresses, optimized, unit protocols
 #include <doctest/doctest.h>
 
 #include <cstring>

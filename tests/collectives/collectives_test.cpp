@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of collectives: the suite of every algorithm, and what the team's functions add.
+// test: addresses, threads in full, each way, unit collectives
 #include <functional>
 #include <numeric>
 #include <pgas/backends/process_map.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The collectives on links and pull areas in every order of a few ranks on the emulated chip, whose checker
 // reports stale copies and races, and in orders by priorities.
+// test: optimized, unit protocols
 #include <malloc.h>
 
 #include <chrono>

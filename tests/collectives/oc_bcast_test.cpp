@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of oc_bcast: its trees, its place in a message buffer, and every order of a few ranks on the
 // emulated chip and on words that show old values. The error of the printed algorithm is among the mutants.
+// test: optimized, unit searches
 #include <pgas/detail/machines/scc/waking_buffers.hpp>
 #include <pgas/machines/scc/mesh.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Long collectives on shared memory that copy straight between the ranks' memory.
+// test: addresses, threads in full, each way, unit collectives
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // chunked_map on every backend: texts of all lengths against a serial map, readers beside writers, histories,
 // memory of replaced values, files, and a mutant for each step that keeps values whole.
+// test: addresses, threads, unit distributed_map
 #include <unistd.h>
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The protocols of containers in all orders of a few ranks: on words that show old values as C++ allows, and
 // on the emulated chip. Mutants lack a step, or have a weaker memory order, and each must be found.
+// test: unit histories
 #include <malloc.h>
 
 #include <chrono>

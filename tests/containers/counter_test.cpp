@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Counters of a team: sums, unique numbers, blocks of loops, and what a sum tells of other memory.
+// test: addresses, threads, unit containers
 #include <algorithm>
 #include <pgas/containers/counter.hpp>
 #include <pgas/lock_all.hpp>

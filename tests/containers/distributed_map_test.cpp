@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // distributed_map on every backend: operations against a serial map, concurrent changes of one key, growth,
 // histories, and a mutant for each step of the protocol.
+// test: addresses, threads, unit distributed_map
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -2,6 +2,7 @@
 // Parts of a distributed_map that grow by themselves, and `transform`: against serial maps, while others read
 // and grow the same part, with keys that all have one hash, and up to the bound. A mutant for each step of
 // growth.
+// test: addresses, threads, unit distributed_map
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of maps with the policy locked_parts: results, histories in real time, full parts and files.
+// test: addresses, threads, unit distributed_map
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

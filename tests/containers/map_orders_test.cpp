@@ -2,6 +2,7 @@
 // The protocol of distributed_map on words that show old values as C++ allows, in all orders of two or three
 // ranks within bounds. Each memory order that matters is weakened, and each step left out: a search finds
 // both.
+// test: optimized, unit searches
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -400,7 +401,8 @@ TEST_CASE("map orders: each step of a lookup or a change is needed") {
 // Three orders are idle. The swap that locks follows an acquire load of the value that it replaces, and each
 // store to a slot releases it. The state of an overflow bucket tells what the bucket holds, so a link need
 // not. The count of buckets only makes numbers unique.
-TEST_CASE("map orders: each memory order is needed, except those that another one makes idle") {
+TEST_CASE("map orders: each memory order is needed, except those that another one makes idle" *
+          doctest::test_suite("long")) {
   names const idle{"fetch_add of the count of buckets", "load of a link", "replace of a state",
                    "store of a link"};
   CHECK(not_needed(programs_of_pairs<reused>(), programs_of_words<reused>()) == idle);

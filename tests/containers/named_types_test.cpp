@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The types of members of a class: each is what its make_ function returns.
+// test: addresses, unit containers
 #include <concepts>
 #include <functional>
 #include <pgas/async/calls.hpp>

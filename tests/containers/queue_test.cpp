@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Bounded queues of a team: order, bounds, closing, bulk operations, and what an element tells of other
 // memory.
+// test: addresses, threads, unit containers
 #include <algorithm>
 #include <array>
 #include <deque>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Vectors of a team: appends by any rank, growth without moves, what a size promises, and own elements.
+// test: addresses, threads, unit containers
 #include <array>
 #include <numeric>
 #include <pgas/containers/distributed_vector.hpp>

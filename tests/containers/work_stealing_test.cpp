@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Tasks that ranks steal from each other: each runs once, and the end comes when no task is anywhere.
+// test: addresses, threads, unit containers
 #include <array>
 #include <cstring>
 #include <iostream>

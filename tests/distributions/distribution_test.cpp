@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of every distribution, checked against a table that assigns indices one by one.
+// test: unit distributions
 #include <doctest/doctest.h>
 
 #include <pgas/detail/numbers/divisor.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// test: only addresses, unit examples
 #include <algorithm>
 #include <array>
 #include <chrono>

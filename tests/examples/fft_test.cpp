@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The foundations of the examples fft3d and fft_image: distributed transforms, and the numbers that the NAS
 // benchmark FT prescribes.
+// test: unit examples
 #include <algorithm>
 #include <chrono>
 #include <cmath>

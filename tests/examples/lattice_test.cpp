@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parts of examples/lattice and examples/dsde that need no ranks.
+// test: addresses, unit examples
 #include <algorithm>
 #include <array>
 #include <cmath>

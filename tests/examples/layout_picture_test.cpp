@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A sentence about a layout means the layout that the library makes, and its picture shows that.
+// test: unit examples
 #include <doctest/doctest.h>
 #include <cmath>
 

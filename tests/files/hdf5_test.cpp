@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // HDF5's own functions read saved arrays, and arrays load datasets written by those functions, on any layout.
 // Every rank reports a failure, and no partial file stays.
+// test: unit algorithm
 #include <complex>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/files/hdf5.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A saved array is an NPY file, byte for byte, and such a file can be loaded, on any layout. Every rank
 // reports a failure, and no partial file stays.
+// test: unit algorithm
 #include <complex>
 #include <csignal>
 #include <pgas/distributions/block_cyclic.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the checkers of histories: histories by hand, all orders by brute force, objects with
 // faults.
+// test: addresses, threads, unit histories
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -338,7 +339,8 @@ void compare_with_all_orders(source& random, tally& linear, tally& sequential) {
 
 using namespace pgas_test::history_suite;
 
-TEST_CASE("histories: an operation may take effect at any moment between its call and its return") {
+TEST_CASE("histories: an operation may take effect at any moment between its call and its return" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 7), {}, 0, 10);
   h.add(1, kv::lookup(1), absent, 2, 3);
@@ -351,7 +353,8 @@ TEST_CASE("histories: an operation may take effect at any moment between its cal
   CHECK(verdict.text == "linearizable: 6 operations on 1 parts, 6 states");
 }
 
-TEST_CASE("histories: a lookup of the old value after one of the new value is wrong (figures 3.9 and 3.14)") {
+TEST_CASE("histories: a lookup of the old value after one of the new value is wrong (figures 3.9 and 3.14)" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 5), {}, 0, 1);
   h.add(0, kv::update(1, 7), {}, 10, 20);
@@ -370,7 +373,8 @@ TEST_CASE("histories: a lookup of the old value after one of the new value is wr
   CHECK_MESSAGE(relaxed.right, relaxed.text);
 }
 
-TEST_CASE("histories: a lookup of the old value after a completed update is wrong (figures 3.9 and 3.14)") {
+TEST_CASE("histories: a lookup of the old value after a completed update is wrong (figures 3.9 and 3.14)" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 7), {}, 0, 10);
   h.add(1, kv::lookup(1), absent, 11, 12);
@@ -379,7 +383,8 @@ TEST_CASE("histories: a lookup of the old value after a completed update is wron
   CHECK(check_sequentially_consistent(h).right);
 }
 
-TEST_CASE("histories: one rank's lookup of the old value after its own update is wrong in every order") {
+TEST_CASE("histories: one rank's lookup of the old value after its own update is wrong in every order" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 7), {}, 0, 10);
   h.add(0, kv::lookup(1), absent, 10, 10);
@@ -387,7 +392,8 @@ TEST_CASE("histories: one rank's lookup of the old value after its own update is
   CHECK(check_sequentially_consistent(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: operations that end and begin at one moment may come in both orders") {
+TEST_CASE("histories: operations that end and begin at one moment may come in both orders" *
+          doctest::test_suite("serial")) {
   for (auto const& seen : {kv::result{7}, kv::result{}}) {
     history<kv> h;
     h.add(0, kv::update(1, 7), {}, 0, 10);
@@ -402,7 +408,8 @@ TEST_CASE("histories: operations that end and begin at one moment may come in bo
   CHECK(check_linearizable(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: readers that see two independent updates in opposite orders are not consistent") {
+TEST_CASE("histories: readers that see two independent updates in opposite orders are not consistent" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 1), {}, 0, 100);
   h.add(1, kv::update(2, 1), {}, 0, 100);
@@ -421,7 +428,8 @@ TEST_CASE("histories: readers that see two independent updates in opposite order
   CHECK_MESSAGE(relaxed.right, relaxed.text);
 }
 
-TEST_CASE("histories: sequential consistency does not compose (figure 3.17)") {
+TEST_CASE("histories: sequential consistency does not compose (figure 3.17)" *
+          doctest::test_suite("serial")) {
   history<kv> h;  // a client updates key 2 and then key 1; the message about key 2 is late
   h.add(0, kv::update(2, 5), {}, 0, 1).add(0, kv::update(1, 6), {}, 2, 3);
   h.add(1, kv::lookup(1), {6}, 4, 5).add(1, kv::lookup(2), absent, 6, 7);
@@ -434,7 +442,8 @@ TEST_CASE("histories: sequential consistency does not compose (figure 3.17)") {
   }
 }
 
-TEST_CASE("histories: a stale lookup is consistent if its rank learns nothing newer") {
+TEST_CASE("histories: a stale lookup is consistent if its rank learns nothing newer" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::update(1, 1), {}, 0, 1).add(0, kv::update(1, 2), {}, 2, 3).add(0, kv::update(2, 9), {}, 4, 5);
   h.add(1, kv::lookup(1), {1}, 10, 11).add(1, kv::lookup(1), {1}, 12, 13).add(1, kv::lookup(1), {2}, 14, 15);
@@ -444,7 +453,8 @@ TEST_CASE("histories: a stale lookup is consistent if its rank learns nothing ne
   CHECK(check_sequentially_consistent(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: a pending update takes effect at any later time, or never") {
+TEST_CASE("histories: a pending update takes effect at any later time, or never" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add_pending(0, kv::update(1, 7), 5);
   h.add(1, kv::lookup(1), absent, 6, 7);
@@ -468,7 +478,8 @@ TEST_CASE("histories: a pending update takes effect at any later time, or never"
   CHECK(check_sequentially_consistent(after).right);
 }
 
-TEST_CASE("histories: an erased key is absent, and inserts and removes tell what they found") {
+TEST_CASE("histories: an erased key is absent, and inserts and removes tell what they found" *
+          doctest::test_suite("serial")) {
   history<kv> h;
   h.add(0, kv::insert(1, 7), {true}, 0, 1).add(0, kv::insert(1, 8), {false}, 2, 3);
   h.add(0, kv::lookup(1), {7}, 4, 5).add(0, kv::remove(1), {true}, 6, 7).add(0, kv::remove(1), {false}, 8, 9);
@@ -485,7 +496,7 @@ TEST_CASE("histories: an erased key is absent, and inserts and removes tell what
   CHECK(check_linearizable(ghost).found == finding::wrong);
 }
 
-TEST_CASE("histories: keys and values may be texts") {
+TEST_CASE("histories: keys and values may be texts" * doctest::test_suite("serial")) {
   using words = spec_map<std::string, std::string>;
   history<words> h;
   h.add(0, words::update("a", "x"), {}, 0, 1).add(0, words::update("b", "y"), {}, 2, 3);
@@ -501,7 +512,7 @@ TEST_CASE("histories: keys and values may be texts") {
   CHECK(check_sequentially_consistent(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: a queue that gives the second value first is wrong") {
+TEST_CASE("histories: a queue that gives the second value first is wrong" * doctest::test_suite("serial")) {
   history<fifo> h;
   h.add(0, fifo::push(1), {}, 0, 1).add(0, fifo::push(2), {}, 2, 3);
   auto overlapping = h;
@@ -514,7 +525,8 @@ TEST_CASE("histories: a queue that gives the second value first is wrong") {
   CHECK(check_sequentially_consistent(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: a queue gives each value once, and is not empty while it has one") {
+TEST_CASE("histories: a queue gives each value once, and is not empty while it has one" *
+          doctest::test_suite("serial")) {
   history<fifo> twice;
   twice.add(0, fifo::push(1), {}, 0, 1).add(1, fifo::pop(), {1}, 2, 9).add(2, fifo::pop(), {1}, 3, 8);
   CHECK(check_linearizable(twice).found == finding::wrong);
@@ -535,7 +547,8 @@ TEST_CASE("histories: a queue gives each value once, and is not empty while it h
   CHECK(check_linearizable(full).found == finding::wrong);
 }
 
-TEST_CASE("histories: of a queue whose work is stolen each value goes to one rank") {
+TEST_CASE("histories: of a queue whose work is stolen each value goes to one rank" *
+          doctest::test_suite("serial")) {
   history<fifo> h;
   for (int i = 0; i < 10; ++i) h.add(0, fifo::push(i), {}, 2 * i, 2 * i + 1);
   for (int i = 0; i < 4; ++i) h.add(0, fifo::take(), {9 - i}, 30 + 2 * i, 31 + 2 * i);
@@ -553,7 +566,7 @@ TEST_CASE("histories: of a queue whose work is stolen each value goes to one ran
   CHECK_MESSAGE(verdict.shortest.size() == 3, verdict.text);
 }
 
-TEST_CASE("histories: a lock with two holders is wrong") {
+TEST_CASE("histories: a lock with two holders is wrong" * doctest::test_suite("serial")) {
   using enum lock_call;
   history<spec_lock> h;
   h.add(0, lock, true, 0, 1).add(0, unlock, true, 10, 12);
@@ -570,7 +583,7 @@ TEST_CASE("histories: a lock with two holders is wrong") {
   CHECK(verdict.text.find("1   try_lock()   true") != std::string::npos);
 }
 
-TEST_CASE("histories: sharers of a lock exclude the others only") {
+TEST_CASE("histories: sharers of a lock exclude the others only" * doctest::test_suite("serial")) {
   using enum lock_call;
   history<spec_lock> h;
   h.add(0, lock_shared, true, 0, 1).add(1, try_lock_shared, true, 0, 1).add(2, try_lock, false, 2, 3);
@@ -583,7 +596,7 @@ TEST_CASE("histories: sharers of a lock exclude the others only") {
   CHECK(check_linearizable(h).found == finding::wrong);
 }
 
-TEST_CASE("histories: a counter that loses an increment is wrong") {
+TEST_CASE("histories: a counter that loses an increment is wrong" * doctest::test_suite("serial")) {
   history<spec_counter> h;
   for (int i = 0; i < 20; ++i) h.add(i % 2, spec_counter::fetch_add(1), i, 10 * i, 10 * i + 15);
   CHECK(check_linearizable(h).right);
@@ -596,7 +609,7 @@ TEST_CASE("histories: a counter that loses an increment is wrong") {
   CHECK(check_sequentially_consistent(h).right);
 }
 
-TEST_CASE("histories: a search that reaches its bound says undecided") {
+TEST_CASE("histories: a search that reaches its bound says undecided" * doctest::test_suite("serial")) {
   history<fifo> h;  // 12 pushes that overlap, and one value that is taken twice
   for (int i = 0; i < 12; ++i) h.add(i, fifo::push(i), {}, 0, 100);
   for (int i = 0; i < 12; ++i) h.add(20, fifo::take(), {i == 11 ? 0 : i}, 200 + i, 200 + i);
@@ -606,7 +619,7 @@ TEST_CASE("histories: a search that reaches its bound says undecided") {
   CHECK(verdict.text.starts_with("undecided after 1001 states whether 24 operations are linearizable"));
 }
 
-TEST_CASE("histories: records that no rank can have made are refused") {
+TEST_CASE("histories: records that no rank can have made are refused" * doctest::test_suite("serial")) {
   history<kv> backwards;
   backwards.add(0, kv::lookup(1), absent, 5, 4);
   CHECK_THROWS_WITH_AS(static_cast<void>(check_linearizable(backwards)),
@@ -618,7 +631,8 @@ TEST_CASE("histories: records that no rank can have made are refused") {
                        std::invalid_argument);
 }
 
-TEST_CASE("histories: both checkers agree with all orders of small histories") {
+TEST_CASE("histories: both checkers agree with all orders of small histories" *
+          doctest::test_suite("serial")) {
   tally linear, sequential;
   long const seeds = for_seconds([&](unsigned seed) {
     CAPTURE(seed);
@@ -635,7 +649,8 @@ TEST_CASE("histories: both checkers agree with all orders of small histories") {
             << linear.orders << " orders\n";
 }
 
-TEST_CASE("histories: replicas with one sequencer are consistent, and with two sometimes are not") {
+TEST_CASE("histories: replicas with one sequencer are consistent, and with two sometimes are not" *
+          doctest::test_suite("serial")) {
   long wrong = 0, undecided = 0, late = 0, orders = 0;
   std::size_t states = 0;
   long const seeds = for_seconds([&](unsigned seed) {
@@ -668,7 +683,8 @@ TEST_CASE("histories: replicas with one sequencer are consistent, and with two s
             << " orders\n";
 }
 
-TEST_CASE("histories: a right history stays right when operations leave it with their companions") {
+TEST_CASE("histories: a right history stays right when operations leave it with their companions" *
+          doctest::test_suite("serial")) {
   long left = 0;
   auto const drop_some = [&]<class S>(source& random, S) {
     auto const h = random_history<S>(random, 3, 12, false, true);
@@ -699,7 +715,8 @@ TEST_CASE("histories: a right history stays right when operations leave it with 
   std::cout << "covered: " << left << " right histories with fewer operations, from " << 3 * seeds << "\n";
 }
 
-TEST_CASE("histories: one fault among a thousand operations is found and shown alone") {
+TEST_CASE("histories: one fault among a thousand operations is found and shown alone" *
+          doctest::test_suite("serial")) {
   using big_clock = std::chrono::steady_clock;
   double slowest_right = 0, slowest_wrong = 0;
   std::size_t longest = 0;
@@ -749,7 +766,8 @@ TEST_CASE("histories: one fault among a thousand operations is found and shown a
             << " operations in up to " << slowest_wrong * 1e3 << " ms\n";
 }
 
-TEST_CASE("histories: the order of a long queue is found, and a wrong order of two values is shown alone") {
+TEST_CASE("histories: the order of a long queue is found, and a wrong order of two values is shown alone" *
+          doctest::test_suite("serial")) {
   double slowest = 0;
   long const seeds = for_seconds([&](unsigned seed) {
     CAPTURE(seed);
@@ -787,7 +805,8 @@ TEST_CASE("histories: the order of a long queue is found, and a wrong order of t
             << slowest * 1e3 << " ms\n";
 }
 
-TEST_CASE("histories: the patterns of the thesis are shown alone, without the operations around them") {
+TEST_CASE("histories: the patterns of the thesis are shown alone, without the operations around them" *
+          doctest::test_suite("serial")) {
   std::size_t states = 0;
   long const seeds = for_seconds([&](unsigned seed) {
     CAPTURE(seed);
@@ -817,7 +836,8 @@ TEST_CASE("histories: the patterns of the thesis are shown alone, without the op
             << " states\n";
 }
 
-TEST_CASE("histories: a recorder writes down calls, results and operations that do not return") {
+TEST_CASE("histories: a recorder writes down calls, results and operations that do not return" *
+          doctest::test_suite("serial")) {
   moment now = 0;
   auto const clock = [&now] { return now += 5; };
   recorder<kv, decltype(clock)> first(3, clock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Wrong variants of the search through histories: each step that is left out lets a wrong history pass, or a
 // right one fail, or makes the search reach its bound.
+// test: unit histories
 #include <doctest/doctest.h>
 
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Wrong programs are refused with rank, operation, index and bound. Every rank ends, and nothing is left
 // behind.
+// test: sleeps, early, unit job
 #include <array>
 #include <chrono>
 #include <optional>

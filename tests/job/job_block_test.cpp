@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The memory that the ranks of a job share beside payload.
+// test: only addresses, unit job
 #include <doctest/doctest.h>
 
 #include <sched.h>

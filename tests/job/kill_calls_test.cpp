@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A rank that dies with calls, messages or tasks under way is named by all other ranks, soon, and leaves
 // nothing behind.
+// test: sleeps, unit kill
 #include <sys/mman.h>
 #include <unistd.h>
 #include <pgas/async/calls.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A rank that dies in a collective, or throws, is named by all other ranks, and leaves nothing behind: in
 // both forms, on each medium, with short messages and with long ones.
+// test: sleeps, unit kill
 #include <sys/mman.h>
 #include <unistd.h>
 #include <pgas/backends/process_map.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A rank dies in a map on a channel or in a container, or throws there: while it serves, changes a key, drops
 // a copy, gives numbers, or holds the lock of a bucket. All other ranks end soon with an error that names it.
+// test: sleeps, unit kill
 #include <unistd.h>
 
 #include <pgas/backends/process_map.hpp>

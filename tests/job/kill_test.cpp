@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Kills any rank at any moment, and the supervisor too. Each kill gives an error that names the rank, soon,
 // and leaves nothing behind.
+// test: sleeps, unit kill
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of every variable of the environment and every option: a value that is not allowed is refused
 // by its name, with the text that was given and what is allowed.
+// test: optimized, unit protocols
 #include <sys/wait.h>
 #include <unistd.h>
 

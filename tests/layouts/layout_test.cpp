@@ -513,7 +513,8 @@ TEST_CASE("tiled: one dimension equals its table, all extents to 12 on 1 to 9 ra
   report("one dimension, extents to 12, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 ranks") {
+TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 ranks" *
+          doctest::test_suite("long")) {
   covered c;
   for_all_extents<2>(13, [&](cell_index<2> const& e, rank_t ranks) {
     check_product(grid<2>{}, e, ranks, c, block{}, whole{});
@@ -530,7 +531,8 @@ TEST_CASE("tiled: two dimensions equal their table, all extents to 12 on 1 to 9 
   report("two dimensions, extents to 12, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9 ranks") {
+TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9 ranks" *
+          doctest::test_suite("long")) {
   covered c;
   for_all_extents<3>(7, [&](cell_index<3> const& e, rank_t ranks) {
     check_product(grid<3>{}, e, ranks, c, block{}, whole{}, whole{});
@@ -541,7 +543,8 @@ TEST_CASE("tiled: three dimensions equal their table, all extents to 6 on 1 to 9
   report("three dimensions, extents to 6, 1 to 9 ranks", c);
 }
 
-TEST_CASE("tiled: four dimensions equal their table, all extents to 4 on 1 to 9 ranks") {
+TEST_CASE("tiled: four dimensions equal their table, all extents to 4 on 1 to 9 ranks" *
+          doctest::test_suite("long")) {
   covered c;
   for_all_extents<4>(5, [&](cell_index<4> const& e, rank_t ranks) {
     check_product(grid<4>{}, e, ranks, c, block{}, block{}, whole{}, block{});

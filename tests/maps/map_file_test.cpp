@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The files of maps of messages: each of the six saves what any map loads, on any number of ranks.
+// test: unit map_runs
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>

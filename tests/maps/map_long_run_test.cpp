@@ -2,6 +2,7 @@
 // Long runs of distributed_map and of the maps on channels: every kind of operation that YCSB has on single
 // keys, split over ranks, with a checksum that a serial run knows. PGAS_TEST_SECONDS=60 or more makes the
 // whole run.
+// test: unit map_runs
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the model of the six maps: the values that its equations give, and the claims of the
 // thesis.
+// test: unit histories
 #include <doctest/doctest.h>
 
 #include <array>

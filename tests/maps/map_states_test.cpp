@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the maps on channels in all states that they can reach: all programs of a size, all orders
 // of their messages.
+// test: optimized, unit maps
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the maps on each model that has a channel: results, and histories in real time.
+// test: addresses, threads, each way
 #include <pgas/backends/tile.hpp>
 #include <pgas/containers/distributed_map.hpp>
 #include <pgas/histories/linearizable.hpp>

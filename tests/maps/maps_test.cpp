@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the maps on channels: results, histories under an adversary, and a wrong history for each
 // wrong variant.
+// test: addresses, optimized, unit maps
 #include <doctest/doctest.h>
 
 #include <chrono>

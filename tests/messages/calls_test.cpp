@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls of functions at other ranks, on every model that has mailboxes; and calls without one step of their
 // messages, each of which a program finds.
+// test: addresses, threads, each way, unit messages
 #include <pgas/async/calls.hpp>
 #include <pgas/pgas.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Channels of messages of words, on every model that has mailboxes or a channel of its own; and channels in a
 // mailbox without one of their steps, each of which a program finds.
+// test: addresses, threads, each way, unit messages
 #include <memory>
 
 #include "conformance/channel.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Messengers, which hold a bounded number of bytes: with each policy of credits, on models with mailboxes;
 // without one of the steps of their protocol, each of which a program finds; and the predictors of messages.
+// test: addresses, threads, each way, unit messages
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -68,14 +68,11 @@ using scc_write_back_model = model<pgas::backends::scc, pgas::coherence::write_b
 using pool_model = model<pool_backend>;
 
 /// The stand-in for a model in a sanitizer's build: it sees one process, so threads stand for processes.
-/// Memory behind an emulated cache is the other kind that it looks at. void: no other model is in that build.
+/// void: the model is not in that build.
 template <class Model>
-using under_sanitizers = std::conditional_t<
-    std::is_same_v<Model, process_model>, thread_model,
-    std::conditional_t<std::is_same_v<typename Model::backend, pgas::backends::thread_map> ||
-                           (Model::backend::name == incoherent::backend::name &&
-                            std::is_same_v<typename Model::coherence, pgas::coherence::write_back>),
-                       Model, void>>;
+using under_sanitizers =
+    std::conditional_t<std::is_same_v<Model, process_model> || std::is_same_v<Model, thread_model>,
+                       thread_model, void>;
 
 /// The models of a build. `all`: each backend once, for the conformance and unit suites. `coherent` and
 /// `incoherent`: with each policy, for the random programs. `boxes`: models that move boxes in different
@@ -90,18 +87,18 @@ struct every_model {
   using here = Model;
 };
 
-/// The address sanitizer's.
-struct models_for_addresses {
-  using all = std::tuple<thread_model, write_back_model>;
-  using coherent = std::tuple<thread_model>;
-  using incoherent = std::tuple<write_back_model>;
-  using boxes = all;
+/// The backends that reach memory in different ways, for the layers that look at them.
+struct each_way {
+  using all = std::tuple<process_model, loopback_model, write_back_model, scc_model>;
+  using coherent = std::tuple<self_model, process_model, loopback_model>;
+  using incoherent = std::tuple<at_get_model, uncached_model, scc_model, scc_write_back_model>;
+  using boxes = std::tuple<process_model, loopback_model, write_back_model>;
   template <class Model>
-  using here = under_sanitizers<Model>;
+  using here = Model;
 };
 
-/// The thread sanitizer's.
-struct models_for_threads {
+/// Both sanitizers'.
+struct models_for_sanitizers {
   using all = std::tuple<thread_model>;
   using coherent = all;
   using incoherent = std::tuple<write_back_model>;
@@ -110,17 +107,8 @@ struct models_for_threads {
   using here = under_sanitizers<Model>;
 };
 
-/// Those of every_model that no sanitizer's build runs.
-struct models_of_no_sanitizer {
-  using all = std::tuple<self_model, process_model, loopback_model, scc_model, pool_model>;
-  using coherent = std::tuple<self_model, process_model, loopback_model>;
-  using incoherent = std::tuple<at_get_model, uncached_model, scc_model, scc_write_back_model>;
-  using boxes = std::tuple<process_model, loopback_model>;
-  template <class Model>
-  using here = std::conditional_t<std::is_same_v<Model, under_sanitizers<Model>>, void, Model>;
-};
-
-/// Shared memory, and copies that do not agree: for a first look at a change.
+/// Shared memory, and copies that do not agree: for a first look at a change, and for the layers that reach
+/// memory through windows alone.
 struct telling_models {
   using all = std::tuple<process_model, write_back_model>;
   using coherent = std::tuple<process_model>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Fence and post protocols on the emulated chip, with more ranks than a search could cover, in orders that
 // seeds choose. Also the behaviour of a match list that is full.
+// test: optimized, unit protocols
 #include "support/post_rounds.hpp"
 
 using namespace pgas_test;

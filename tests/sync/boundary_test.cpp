@@ -3,6 +3,7 @@
 // when. The promise: publish(targets) comes immediately before the first signal to those targets, and
 // refresh(targets) immediately after their signal was seen. Each is called exactly once, and only the
 // protocol calls a coherence policy.
+// test: only addresses, each way, unit window
 #include <doctest/doctest.h>
 
 #include <algorithm>

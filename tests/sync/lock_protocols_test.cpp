@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of each lock protocol in every order of a few ranks on the emulated chip: its cost, its
 // fairness, and the need for each of its steps. The errors of the papers are among the mutants.
+// test: optimized, unit protocols
 #include <malloc.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the cost model: lines fitted to measurements, and the choice of the cheaper way.
+// test: optimized, unit protocols
 #include <pgas/performance_model.hpp>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of waiting under each wait_policy.
+// test: threads, optimized, unit protocols
 #include <sched.h>
 #include <sys/resource.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of waking a rank that sleeps in a wait. These tests measure time, so nothing runs beside them.
+// test: threads, optimized, alone, unit protocols
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every protocol in every order of two or three ranks with few interruptions, on words that show old values
 // as C++ allows. Each memory order is needed, and so is each step. The tests find the errors of the papers.
+// test: optimized, early, unit searches
 #include "support/weak/model.hpp"
 
 #include <doctest/doctest.h>
@@ -217,7 +218,8 @@ std::vector<program> all_programs() {
 
 }  // namespace
 
-TEST_CASE("weak: locks are right in every order, with any old values that words may show") {
+TEST_CASE("weak: locks are right in every order, with any old values that words may show" *
+          doctest::test_suite("long")) {
   with_each([]<class Protocol>(Protocol) {
     long runs = 0;
     std::size_t complete = 0;
@@ -340,7 +342,8 @@ std::string killed_by() {
 
 }  // namespace
 
-TEST_CASE("weak: locks: the search finds the errors of the papers and the lack of each step") {
+TEST_CASE("weak: locks: the search finds the errors of the papers and the lack of each step" *
+          doctest::test_suite("long")) {
   using pgas::sync::two_level;
   using pgas::sync::waiting_readers;
   auto const must_die = []<class Protocol, class Mutant>(Protocol, Mutant, char const* mutant) {
@@ -407,7 +410,7 @@ std::vector<std::string> not_needed() {
 
 }  // namespace
 
-TEST_CASE("weak: each memory order of each lock protocol is needed") {
+TEST_CASE("weak: each memory order of each lock protocol is needed" * doctest::test_suite("long")) {
   with_each([]<class Protocol>(Protocol) {
     for (auto const& survivor : not_needed<Protocol>()) {
       CHECK_MESSAGE(survivor == "", Protocol::name, ": no test notices ", survivor);
@@ -710,13 +713,15 @@ void need_their_orders(Programs const& programs) {
 
 }  // namespace
 
-TEST_CASE("weak: fences are right in every order, with any old values that words may show") {
+TEST_CASE("weak: fences are right in every order, with any old values that words may show" *
+          doctest::test_suite("long")) {
   are_right<fence_protocols>(all_fences());
 }
 
 TEST_CASE(
     "weak: post, start, complete and wait are right in every order, with any old values that words may "
-    "show") {
+    "show" *
+    doctest::test_suite("long")) {
   are_right<posts_on_words>(all_posts());
 }
 
@@ -743,15 +748,15 @@ TEST_CASE("weak: a rank that combines many elements is alone, and sees the other
   CHECK(!is_found(watcher{}));
 }
 
-TEST_CASE("weak: each memory order of signals is needed") {
+TEST_CASE("weak: each memory order of signals is needed" * doctest::test_suite("long")) {
   need_their_orders<std::tuple<signals_of_two_tags>>(all_signals());
 }
 
-TEST_CASE("weak: each memory order of each fence is needed") {
+TEST_CASE("weak: each memory order of each fence is needed" * doctest::test_suite("long")) {
   need_their_orders<fence_protocols>(all_fences());
 }
 
-TEST_CASE("weak: each memory order of each post protocol is needed") {
+TEST_CASE("weak: each memory order of each post protocol is needed" * doctest::test_suite("long")) {
   need_their_orders<posts_on_words>(all_posts());
 }
 
@@ -790,7 +795,8 @@ TEST_CASE("weak: pieces on links and pull areas are read after they are written,
   are_right<on_links>(all_pull_rounds());
 }
 
-TEST_CASE("weak: each memory order of links is needed, and a pull area needs two buffers") {
+TEST_CASE("weak: each memory order of links is needed, and a pull area needs two buffers" *
+          doctest::test_suite("long")) {
   need_their_orders<on_links>(all_link_rounds());
   CHECK(all_are_wrong<weak::links_and_pull_area>(std::vector<weak::pull_rounds>{{2, 3, true}, {3, 3, true}}));
 }
@@ -800,7 +806,8 @@ TEST_CASE("weak: pieces on shared areas are read after they are written, and rep
   are_right<on_fewer_buffers>(long_area_rounds());
 }
 
-TEST_CASE("weak: each memory order of shared areas is needed, and so is the place of post and end") {
+TEST_CASE("weak: each memory order of shared areas is needed, and so is the place of post and end" *
+          doctest::test_suite("long")) {
   using mistake = weak::area_rounds::mistake;
   need_their_orders<on_shared_areas>(all_area_rounds());
   for (auto const wrong : {mistake::writes_after_post, mistake::reads_after_end}) {
@@ -1069,7 +1076,8 @@ post_rounds one_early() { return {{{{}, {}, {0}}, {{}, {}, {0}}, {{}, {0}, {0}}}
 
 TEST_CASE(
     "weak: post protocols as printed in the papers are found to be wrong, and their repaired forms are "
-    "right") {
+    "right" *
+    doctest::test_suite("long")) {
   auto const why = []<class Protocol>(Protocol) {
     auto programs = all_posts();
     programs.push_back(one_early());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A collective creation succeeds on all ranks, or is refused on all ranks with one reason.
+// test: addresses, threads in full, each way, unit window
 #include <pgas/directory.hpp>
 #include <pgas/global_array.hpp>
 #include <pgas/heap.hpp>

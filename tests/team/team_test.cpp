@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of teams and their collectives, on every model.
+// test: addresses, threads in full, each way, unit window
 #include <algorithm>
 #include <array>
 #include <atomic>

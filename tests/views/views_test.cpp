@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Views over local parts and over segments, with range-v3, on every model.
+// test: addresses, unit halo
 #include <numeric>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of accumulate and of the atomic operations, on every model.
+// test: addresses, threads, each way, unit window
 #include <array>
 #include <complex>
 #include <cstdlib>

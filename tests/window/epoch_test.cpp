@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of the three kinds of epochs, on every model.
+// test: addresses, threads, each way, unit window
 #include <array>
 #include <atomic>
 #include <chrono>

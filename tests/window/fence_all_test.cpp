@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of a fence of several windows, on every model.
+// test: addresses, threads in full, each way, unit window
 #include <pgas/fence_all.hpp>
 #include <pgas/global_array.hpp>
 #include <utility>

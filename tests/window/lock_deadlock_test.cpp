@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ranks that wait for each other's locks are found and named, with every protocol, also where several ranks
 // hold a lock together; and ranks that only wait long are left alone.
+// test: addresses, threads, each way, unit window
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

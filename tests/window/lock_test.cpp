@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of lock epochs on one part, on every model.
+// test: addresses, threads, each way, unit window
 #include <array>
 #include <chrono>
 #include <cstdlib>

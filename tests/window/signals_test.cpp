@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of signals: puts that tell the target when they have arrived, on every model.
+// test: addresses, threads, each way, unit window
 #include <pgas/global_array.hpp>
 #include <pgas/signals.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of windows and of the transfers of their epochs, on every model.
+// test: addresses, each way, unit window
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -2,6 +2,7 @@
 // Stencils with offsets known at compile time equal a serial run on a padded array. The exchange runs at the
 // same time, and several steps share an exchange. Grids of ranks; fixed, periodic and reflecting edges; any
 // widths.
+// test: addresses, unit halo
 #include <pgas/algorithm/for_each.hpp>
 #include <pgas/stencil.hpp>
 #include <vector>

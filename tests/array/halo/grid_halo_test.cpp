@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ghost cells of arrays over grids of ranks equal those of a padded serial array: one to four dimensions, any
 // widths, fixed, periodic and reflecting edges, with and without corners.
+// test: addresses, unit halo
 #include <optional>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halo.hpp>

@@ -2,6 +2,7 @@
 // Contributions scattered into ghost cells return to their owners, and several arrays are exchanged at once,
 // as on padded serial arrays: grids of ranks, any widths, fixed, periodic and reflecting edges, with and
 // without corners.
+// test: addresses, threads in full, unit halo
 #include <pgas/accumulate_halo.hpp>
 #include <pgas/distributions/irregular.hpp>
 #include <pgas/exchange_halos.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ghost cells equal those of a padded serial array, on every model: any width, fixed and periodic edges, any
 // number of ranks.
+// test: addresses, threads in full, unit halo
 #include <map>
 #include <optional>
 #include <pgas/distributions/irregular.hpp>
@@ -171,7 +172,8 @@ void check_line(D const& indices, halo const& h) {
 
 }  // namespace
 
-TEST_CASE("halo_line: every ghost index comes once from its owner, and senders and receivers agree") {
+TEST_CASE("halo_line: every ghost index comes once from its owner, and senders and receivers agree" *
+          doctest::test_suite("serial")) {
   for (edge edges : {edge::fixed, edge::periodic, edge::reflecting}) {
     for (std::size_t width = 0; width <= 10; ++width) {
       for (std::size_t after : {width, (width + 3) % 11}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Stencils on distributed arrays equal a serial run bit for bit, on every model and number of ranks.
+// test: threads in full
 #include <algorithm>
 #include <cstring>
 #include <pgas/coherence/local_and_remote.hpp>

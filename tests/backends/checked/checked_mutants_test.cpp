@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The checked backend without one of its rules, or without one of the orders that the interface promises.
+// test: no lines, unit races
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The checked backend: right and wrong programs in pairs that differ by one call.
+// test: addresses, threads in full, lines
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

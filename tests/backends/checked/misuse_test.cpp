@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Misuse beside races, under the checker: right and wrong programs in pairs that differ by one call.
+// test: addresses, threads in full, plain lines
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 

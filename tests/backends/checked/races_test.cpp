@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// test: no lines, unit races
 #include <doctest/doctest.h>
 
 #include <algorithm>

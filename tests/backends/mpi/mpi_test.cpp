@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The conformance suites on MPI: tests/meson.build builds them with each MPI, and mpirun starts them.
+// test: mpirun
 #include "one_backend.hpp"
 
 #include "conformance/bootstrap.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Windows, epochs, atomic operations, collectives, halos and random programs on MPI; see mpi_test.cpp.
+// test: mpirun
 #include "one_backend.hpp"
 
 #include "array/halo/halo_test.cpp"

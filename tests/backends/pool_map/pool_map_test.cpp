@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // pool_map on its own, and all conformance suites again behind a cache in software. On one host the processor
 // keeps copies coherent, so a missing clean or drop would go unnoticed.
+// test: early
 #include <sys/mman.h>
 
 #include <csignal>
@@ -238,7 +239,7 @@ TEST_CASE("memory of destroyed windows is used again, and is zero again") {
   }));
 }
 
-TEST_CASE("random programs give byte-equal values behind incoherent caches") {
+TEST_CASE("random programs give byte-equal values behind incoherent caches" * doctest::test_suite("long")) {
   random_programs::play_on<all_models>();
 }
 
@@ -285,7 +286,8 @@ bool is_noticed() {
   return false;
 }
 
-TEST_CASE("each flaw of a cache is noticed, so each of the steps that pool_map asks of a cache is needed") {
+TEST_CASE("each flaw of a cache is noticed, so each of the steps that pool_map asks of a cache is needed" *
+          doctest::test_suite("long")) {
   CHECK_FALSE(is_noticed<flaw::none>());
   CHECK(is_noticed<flaw::clean_does_nothing>());
   CHECK(is_noticed<flaw::drop_does_nothing>());

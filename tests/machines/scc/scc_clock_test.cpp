@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The emulated chip's time: an access takes the time that its source states, accesses delay each other as on
 // the chip, and time changes nothing else.
+// test: only addresses, unit chip
 #include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/pgas.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The oracle of the emulated chip in programs of the library: wrong programs are named in one run without a
 // seed, right ones pass, and each rule is needed.
+// test: addresses, lines, unit chip
 #include <pgas/backends/scc.hpp>
 #include <pgas/core.hpp>
 #include <pgas/stage.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The emulated chip itself: its caches, buffer, tables, turns and oracle behave as documented. The
 // conformance suites run the library on it.
+// test: only addresses, lines, unit chip
 #include <pgas/backends/scc.hpp>
 #include <pgas/machines/scc/shrink.hpp>
 

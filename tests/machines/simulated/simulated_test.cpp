@@ -728,7 +728,8 @@ TEST_CASE("simulated: an array on 256 ranks cools as it does on one") {
   });
 }
 
-TEST_CASE("simulated: 4096 ranks with a row each cool a plate as one rank does") {
+TEST_CASE("simulated: 4096 ranks with a row each cool a plate as one rank does" *
+          doctest::test_suite("long")) {
   constexpr std::size_t cols = 6, steps = 2;
   constexpr rank_t ranks = 4096;
   plate const expected = cooled_plate(ranks, cols, steps);

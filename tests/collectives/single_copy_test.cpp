@@ -107,9 +107,6 @@ void random_sequence(Team& team, std::uint64_t seed) {
       };
     };
     auto const folded = folded_before(ranks);
-    // A rank assumes that caches are near, or the opposite. Both ways are right, also where ranks differ.
-    if (own.one_in(2))
-      team.state()->operations.template medium<collective_medium::shared_areas>().assume_near(own.one_in(2));
     std::string const what = "step " + std::to_string(step) + ", operation " + std::to_string(which) + ", " +
                              std::to_string(count) + " elements, root " + std::to_string(root);
     std::span<number const> const all = from;
@@ -253,15 +250,15 @@ TEST_CASE("single copies: a system that forbids them later gives an error that n
     if constexpr (std::is_same_v<Model, process_model>) {
       auto const e = error_of<Model>(2, [](auto& team) {
         std::vector<number> mine(50'000);
-        team.broadcast(mine);
-        team.state()->operations.template medium<collective_medium::shared_areas>().assume_near(false);
+        std::vector<number> const all(team.rank() == 0 ? 2 * mine.size() : 0);
+        team.scatter(all, mine, 0);
         if (team.rank() == 1) forbid_process_memory();
-        team.broadcast(mine);
+        team.scatter(all, mine, 0);
       });
       REQUIRE(e.has_value());
       std::string const text = e->what();
-      CHECK_MESSAGE(
-          text.find("broadcast: the memory that rank 0 gave cannot be reached") != std::string::npos, text);
+      CHECK_MESSAGE(text.find("scatter: the memory that rank 0 gave cannot be reached") != std::string::npos,
+                    text);
     }
   });
 }

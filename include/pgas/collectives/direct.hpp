@@ -109,7 +109,7 @@ struct direct {
       if (i < own.count() && (i == 0 || !place.is_there())) {
         if (!m.is_free(i)) co_await m.until_free(i);
         auto const piece = own.of(mine, i);
-        if (!place.is_there()) detail::write_piece(m, m.own(i), piece, longest);
+        if (!place.is_there()) detail::copy_bytes(m.own(i), piece.data(), piece.size());
         detail::post_or_offer(m, i, offers, place);
       }
       if (i == 0) continue;

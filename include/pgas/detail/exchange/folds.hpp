@@ -45,7 +45,7 @@ steps reduce_alone(M& m, bytes_in mine, bytes_out result, folding fold, rank_t r
     if (posts && i < pieces.count()) {
       if (!m.is_free(i)) co_await m.until_free(i);
       auto const piece = pieces.of(mine, i);
-      write_piece(m, m.own(i), piece, mine.size());
+      copy_bytes(m.own(i), piece.data(), piece.size());
       m.post(i);
     }
     if (i == 0 || !reads) continue;

@@ -13,7 +13,6 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/exchange/area_ranks.hpp>
-#include <pgas/detail/exchange/line_trial.hpp>
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/text/text.hpp>
@@ -110,19 +109,7 @@ class shared_area {
       reaches = backend_->reaches(in_team(r), other.place, std::as_bytes(std::span(&other.value, 1))) ? 1 : 0;
     }
     calls_reach_ = least(reaches) != 0;
-    if constexpr (std::is_same_v<Ranks, whole_team<Control>>) {
-      // The barrier is one of the team, so the ranks of one node alone cannot try.
-      if (calls_reach_ && size() == 2) {
-        barrier();
-        is_near_ = line_trial(part(rank()), part(1 - rank()), barrier).is_near();
-      }
-    }
   }
-  /// Returns whether the caches of two ranks are so near that pieces arrive sooner by way of the shared area
-  /// than by a system call. Ranks may differ in it. False if there are more than two ranks.
-  [[nodiscard]] bool is_near() const noexcept { return is_near_; }
-  /// Replaces what `find_reach` has found, for tests.
-  void assume_near(bool is_near) noexcept { is_near_ = is_near; }
 
   /// Begins the team's next collective, whose pieces have at most `longest` bytes.
   void begin(std::size_t longest) noexcept {
@@ -386,7 +373,6 @@ class shared_area {
   word collective_ = 0;
   bool is_short_ = true;
   word own_block_ = 0;                          ///< the bytes of this rank's block in this collective
-  bool is_near_ = false;                        ///< see is_near
   bool calls_reach_ = false;                    ///< system calls reach private memory of all ranks
   std::array<collective_call, slots> calls_{};  ///< this rank's last ones, by their numbers
   std::array<word, slots> posted_{};            ///< the number of this rank's last piece in each slot

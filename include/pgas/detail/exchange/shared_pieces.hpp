@@ -6,7 +6,6 @@
 #include <functional>
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/copy/copy_bytes.hpp>
-#include <pgas/detail/copy/streaming_copier.hpp>
 #include <pgas/detail/exchange/blocks.hpp>
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
@@ -38,28 +37,6 @@ std::size_t share_of(M const& m, std::size_t block, std::size_t unit) noexcept {
   return std::min(block, share);
 }
 
-/// Whether the medium has found out that lines move quickly from one rank to the other.
-template <posting_medium M>
-bool is_near(M const& m) noexcept {
-  if constexpr (requires { m.is_near(); }) {
-    return m.is_near();
-  } else {
-    return false;
-  }
-}
-
-/// Writes a piece of a message of `total` bytes to this rank's shared area. Two ranks whose caches are not
-/// near write long messages past the caches, since plain stores would have to fetch the lines from the other
-/// cache.
-template <posting_medium M>
-void write_piece(M const& m, std::byte* to, bytes_in piece, std::size_t total) noexcept {
-  if (m.size() == 2 && total >= offered_bytes && !is_near(m)) {
-    stream(to, piece.data(), piece.size());
-  } else {
-    copy_bytes(to, piece.data(), piece.size());
-  }
-}
-
 /// Writes piece i: the share of each rank but `except`, in rank order, each behind a head of this many bytes.
 template <posting_medium M>
 void lay_out_shares(M const& m, std::byte* piece, bytes_in all, block_sizes const& sizes, std::size_t share,
@@ -70,8 +47,8 @@ void lay_out_shares(M const& m, std::byte* piece, bytes_in all, block_sizes cons
     if (r == except) continue;
     if (head != 0 && i == 0) write_head(piece, block.size());
     if (i * most >= block.size()) continue;
-    write_piece(m, piece + head, block.subspan(i * most, std::min(most, block.size() - i * most)),
-                all.size());
+    auto const bytes = block.subspan(i * most, std::min(most, block.size() - i * most));
+    copy_bytes(piece + head, bytes.data(), bytes.size());
   }
 }
 

@@ -21,14 +21,13 @@ constexpr bool is_offered(std::size_t bytes) noexcept {
 
 /// The place of this rank's memory if direct copies are faster than those by way of the shared area. A system
 /// call copies at half the speed of loads and stores or less. So it is used between two ranks, which then
-/// both copy. It is not used in a stream between near ranks, where one rank writes pieces while the other
-/// reads them.
+/// both copy. It is not used in a stream, where one rank writes pieces while the other reads them.
 template <posting_medium M>
 memory_place place_for_copies(M& m, bytes_in memory, bool is_stream = false) noexcept {
   if constexpr (reaching_medium<M>) {
     memory_place const place = m.place_of(memory);
     bool const is_called = place.by == memory_place::reach::call;
-    bool const calls_win = m.size() == 2 && memory.size() >= called_bytes && !(is_stream && is_near(m));
+    bool const calls_win = m.size() == 2 && memory.size() >= called_bytes && !is_stream;
     if (!is_called || calls_win) return place;
   }
   return {};
@@ -82,7 +81,7 @@ steps send_whole(M& m, bytes_in data, rank_t receiver) {
     for (std::size_t i = 0; i < pieces.count(); ++i) {
       if (i != 0 && !m.is_free(i)) co_await m.until_free(i);
       auto const piece = pieces.of(data, i);
-      write_piece(m, m.own(i), piece, data.size());
+      copy_bytes(m.own(i), piece.data(), piece.size());
       post_or_offer(m, i, true, {});
     }
     co_return;

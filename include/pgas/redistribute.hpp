@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/bulk_copy.hpp>
 #include <pgas/detail/team/same_ranks.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/fence.hpp>
@@ -38,13 +38,12 @@ std::size_t all_tiles(Layout const& l) {
   return sum;
 }
 
-/// True if copies of a rank's share of these cells should bypass the caches: if the caches cannot hold it, or
-/// if only a third level can that is slower than memory.
+/// True if copies of a rank's share of these cells should bypass the caches.
 template <class From>
-bool is_past_caches(From const& from, box<From::dimensions> const& cells) noexcept {
+bool is_past_caches(From const& from, box<From::dimensions> const& cells) {
   std::size_t const share =
       cells.size() * sizeof(typename From::value_type) / static_cast<std::size_t>(from.ranks());
-  return share > half_of_second_level() && (share > kept_in_third_level() || is_memory_quicker());
+  return share > longest_cached_copy();
 }
 
 /// Copies rows of elements from one plain memory to another.

@@ -102,7 +102,7 @@ void transpose_by_load(From const& from, To const& to, permutation<From::dimensi
     sizes target_pitches{};
   };
   T* const own = to.window().local().data();
-  bool const streams = to.window().size() * sizeof(T) > half_of_second_level();
+  bool const streams = to.window().size() * sizeof(T) > longest_cached_copy();
   waiting_piece waits;
   auto const copy_before = [&](T const* next) {
     if (waits.source == nullptr) return;

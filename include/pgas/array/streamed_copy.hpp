@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/array/matrix_view.hpp>
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/bulk_copy.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 
@@ -19,7 +19,7 @@ namespace pgas::inline PGAS_ASSERTIONS {
 class streamed_copy {
  public:
   /// `bytes` is the size of everything that this rank will copy.
-  explicit streamed_copy(std::size_t bytes) noexcept : streams_(bytes > detail::half_of_second_level()) {}
+  explicit streamed_copy(std::size_t bytes) : streams_(bytes > detail::longest_cached_copy()) {}
   streamed_copy(streamed_copy const&) = delete;
   streamed_copy& operator=(streamed_copy const&) = delete;
   ~streamed_copy() {

@@ -9,7 +9,7 @@
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/bulk_copy.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
@@ -37,10 +37,10 @@ class self {
     [[nodiscard]] bytes_out local() noexcept { return part_; }
 
     void put(location at, bytes_in from) noexcept {
-      copy_out_(part(0) + at.offset, from.data(), from.size());
+      detail::bulk_copy(part(0) + at.offset, from.data(), from.size());
     }
     void get(location at, bytes_out into) noexcept {
-      copy_in_(into.data(), part(0) + at.offset, into.size());
+      detail::bulk_copy(into.data(), part(0) + at.offset, into.size());
     }
     done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
     done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
@@ -81,8 +81,6 @@ class self {
     };
     std::vector<line> memory_;  // moves keep its address
     bytes_out part_;
-    detail::streaming_copier copy_out_;  // a memcpy; a long one passes the caches
-    detail::streaming_copier copy_in_;
   };
 
   // Control words: the concept `control`.
@@ -177,6 +175,7 @@ class self {
 
   template <class Main>
   static bootstrap_type launch(rank_t ranks, Main const& main) {
+    static_cast<void>(detail::cached_bytes_given());  // refuses a wrong value
     if (ranks != 1) {
       throw error(errc::invalid_argument, -1,
                   "run: backend self has one rank, " + std::to_string(ranks) +

@@ -33,7 +33,7 @@ inline constexpr std::size_t part_alignment = 128;
 /// everything this rank has started towards r has arrived in r's memory: remote completion. `rput` and `rget`
 /// return a request of the segment's own type. The source of an rput may be reused, and the destination of an
 /// rget read, once the request is done. A transfer of no bytes is allowed. A segment decides by itself how it
-/// makes long copies: shared memory streams them past the caches (detail/copy/streaming_copier.hpp). Sources
+/// makes long copies: shared memory streams them past the caches (detail/copy/bulk_copy.hpp). Sources
 /// and destinations are private memory; a window makes a private copy if they lie in this rank's own part.
 /// Parts may differ in size, and be empty. A segment's destructor never blocks. `flush_local(r)` returns when
 /// the transfers to r are complete at this rank; `flush_all()` and `flush_local_all()` are the same for all

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/bulk_copy.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -126,13 +126,7 @@ template <std::size_t Bytes, std::size_t ElementBytes>
         std::byte* const target = to + (j + c) * to_pitch + i * ElementBytes;
         std::byte const* const column = block + c * pitch;
         std::size_t const bytes = height * ElementBytes;
-        if (!streams) {
-          copy_short(target, column, bytes);
-        } else if (Bytes == 32 && bytes % line == 0 && reinterpret_cast<std::uintptr_t>(target) % line == 0) {
-          stream_lines_in_32(target, column, bytes);
-        } else {
-          stream_part(target, column, bytes);
-        }
+        (streams ? stream_part : copy_short)(target, column, bytes);
       }
     }
   }
@@ -152,13 +146,6 @@ template <std::size_t ElementBytes>
                                                       std::size_t cols, bool streams,
                                                       std::byte const* next) noexcept {
   transpose_blocks<64, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams, next);
-}
-template <std::size_t ElementBytes>
-[[gnu::target("avx2")]] void transpose_blocks_in_32(std::byte const* from, std::size_t from_pitch,
-                                                    std::byte* to, std::size_t to_pitch, std::size_t rows,
-                                                    std::size_t cols, bool streams,
-                                                    std::byte const* next) noexcept {
-  transpose_blocks<32, ElementBytes>(from, from_pitch, to, to_pitch, rows, cols, streams, next);
 }
 
 /// Transposes `Squares` squares below each other past the caches. A row of `to` gets its lines one after the
@@ -181,7 +168,8 @@ template <std::size_t Squares, std::size_t ElementBytes>
 #pragma GCC unroll 16
   for (std::size_t r = 0; r < side; ++r) {
 #pragma GCC unroll 2
-    for (std::size_t s = 0; s < Squares; ++s) stream_register(to + r * to_pitch + s * 64, squares[s][r]);
+    for (std::size_t s = 0; s < Squares; ++s)
+      processor::stream_register(to + r * to_pitch + s * 64, squares[s][r]);
   }
 }
 
@@ -265,7 +253,6 @@ void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t t
       return streams ? in_bytes(transpose_past_caches<sizeof(T)>)
                      : in_bytes(transpose_blocks_wide<sizeof(T)>, false, then);
     }
-    if (__builtin_cpu_supports("avx2")) return in_bytes(transpose_blocks_in_32<sizeof(T)>, streams, then);
   }
 #endif
   in_bytes(transpose_blocks_in_16<sizeof(T)>, streams, then);

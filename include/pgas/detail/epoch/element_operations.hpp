@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstring>
 #include <pgas/concepts/access_kind.hpp>
-#include <pgas/detail/copy/short_copy.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/detail/elements/native_element.hpp>
 #include <pgas/detail/window/target_part.hpp>
@@ -35,25 +34,14 @@ template <class T, class Op>
                                                          Op op) noexcept {
   combine_blocks<combined_at_once>(to, from, count, op);
 }
-/// In registers of 64 bytes, and in blocks of twice the length, so that four registers are in use at once.
-template <class T, class Op>
-[[gnu::target("avx512f"), gnu::noinline]] void combine_in_lines(T* to, T const* from, std::size_t count,
-                                                                Op op) noexcept {
-  combine_blocks<2 * combined_at_once>(to, from, count, op);
-}
 #endif
 
-/// Combines each of `count` values into its element: to[i] = op(to[i], from[i]). Uses the widest registers of
-/// this processor. Requires that the two arrays do not overlap.
+/// Combines each of `count` values into its element: to[i] = op(to[i], from[i]). Requires that the two arrays
+/// do not overlap.
 template <class T, class Op>
 void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 #if defined(__x86_64__)
   if (count >= 2 * combined_at_once) {
-    // With registers of 64 bytes the compiler may fuse multiplication and addition in an operation of the
-    // program's own. Such an element would differ from one that another path combines.
-    if constexpr (requires { Op::kind; }) {
-      if (moves_whole_lines) return combine_in_lines(to, from, count, op);
-    }
     if (__builtin_cpu_supports("avx2")) return combine_wide(to, from, count, op);
   }
 #endif

@@ -15,6 +15,7 @@
 #include <new>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/concepts/control.hpp>
+#include <pgas/detail/copy/cache_sizes.hpp>
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/job/block.hpp>
 #include <pgas/detail/job/job_memory.hpp>
@@ -63,6 +64,7 @@ class job {
     double const timeout = limit.given() ? limit.seconds() : 0;
     if (auto const core = setting::variable("PGAS_CORE"); core.given())
       static_cast<void>(core.yes_or_no());  // before ranks need it
+    static_cast<void>(cached_bytes_given());
     auto memory = job_memory::create(shared_arena);
     auto* const block = job_block::make_in(memory->base());
     block->ranks = static_cast<std::uint32_t>(ranks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/short_copy.hpp>
 #include <pgas/detail/window/state.hpp>
 #include <pgas/vocabulary/hints.hpp>
 #include <span>
@@ -157,7 +157,7 @@ class target_part {
   /// Returns whether elements are copied without the segment, which would compute the part's address again.
   template <class T>
   [[nodiscard]] bool is_few(std::span<T> values) const noexcept {
-    return is_near() && values.size_bytes() < long_copy;
+    return is_near() && values.size_bytes() < 4096;
   }
   static void copy_few(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
     if constexpr (has_address) copy_short(to, from, bytes);

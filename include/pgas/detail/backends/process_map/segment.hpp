@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <pgas/concepts/segment.hpp>
-#include <pgas/detail/copy/streaming_copier.hpp>
+#include <pgas/detail/copy/bulk_copy.hpp>
 #include <pgas/detail/elements/native_element.hpp>
 #include <pgas/detail/job/asked_text.hpp>
 #include <pgas/detail/job/held_extent.hpp>
@@ -92,10 +92,10 @@ class mapped_segment {
   [[nodiscard]] bytes_out local() const noexcept { return {part(rank()), part_bytes(rank())}; }
 
   void put(location at, bytes_in from) noexcept {
-    copy_out_(part(at.rank) + at.offset, from.data(), from.size());
+    bulk_copy(part(at.rank) + at.offset, from.data(), from.size());
   }
   void get(location at, bytes_out into) noexcept {
-    copy_in_(into.data(), part(at.rank) + at.offset, into.size());
+    bulk_copy(into.data(), part(at.rank) + at.offset, into.size());
   }
   done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
   done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
@@ -108,18 +108,16 @@ class mapped_segment {
 
   void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
                 row_shape shape) const noexcept {
-    copy_out_.copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape.rows, shape.row_bytes);
+    copy_rows(part(at.rank) + at.offset, pitch, from, from_pitch, shape);
   }
   void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch,
                 row_shape shape) const noexcept {
-    copy_in_.copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape.rows, shape.row_bytes);
+    copy_rows(into, into_pitch, part(at.rank) + at.offset, pitch, shape);
   }
 
   static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
                         row_shape shape) noexcept {
-    bool const streams = shape.rows * shape.row_bytes > half_of_second_level();
-    detail::copy_rows(to, to_pitch, from, from_pitch, shape.rows, shape.row_bytes, streams);
-    if (streams) end_streaming();
+    bulk_copy(to, to_pitch, from, from_pitch, shape.rows, shape.row_bytes);
   }
 
   template <class T, class Op>
@@ -209,9 +207,6 @@ class mapped_segment {
   std::byte* header_;
   std::byte* base_ = nullptr;
   std::uint64_t stride_ = 0;
-  // Mutable, since their state changes no byte of the segment.
-  mutable streaming_copier copy_out_;  ///< to parts
-  mutable streaming_copier copy_in_;   ///< from parts
 };
 static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
 static_assert(atomic_segment<mapped_segment, double, op::sum>);

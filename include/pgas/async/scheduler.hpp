@@ -49,7 +49,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     check_not_nested("run");
     run_end outcome;
     {
-      at_work const now(*this);
+      auto const now = at_work();
       detail::task_access::start(one, *this, outcome);
     }
     while (!outcome.is_over) turn("run");
@@ -64,7 +64,7 @@ class scheduler final : public detail::engine, detail::advanced_by_progress {
     at->self = at;
     bool const was_idle = is_idle();
     {
-      at_work const now(*this);
+      auto const now = at_work();
       detail::task_access::start(at->of, *this, *at);
     }
     if (was_idle && !is_idle()) wake();

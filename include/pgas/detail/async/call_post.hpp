@@ -11,6 +11,7 @@
 #include <pgas/detail/async/call_peer.hpp>
 #include <pgas/detail/async/call_record.hpp>
 #include <pgas/detail/async/call_sender.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <span>
 #include <utility>
 #include <vector>
@@ -72,10 +73,7 @@ class call_post : public call_sender<Backend, Steps> {
   /// Receives what has arrived, runs functions, and sends what can be sent. Returns the number of messages.
   std::size_t work() {
     if (is_at_work_) return 0;  // a function has called what works
-    struct working {
-      bool& now;
-      ~working() { now = false; }
-    } const ends{is_at_work_ = true};
+    scoped_value const now(is_at_work_, true);
     has_begun_full_ = false;
     goes_on_ = false;
     std::size_t const count = mail_.poll([this](rank_t from, bytes_in bytes) { arrive(from, bytes); });

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <pgas/concepts/control.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <pgas/vocabulary/request.hpp>
@@ -113,7 +114,7 @@ class engine {
     PGAS_EXPECTS(light, !is_at_work_,
                  throw_error(errc::wrong_order, rank(), "progress",
                              "a coroutine of this scheduler calls its scheduler; let it co_await instead"));
-    at_work const now(*this);
+    auto const now = at_work();
     poll();
     std::size_t resumed = 0;
     for (; !ready_.is_alone(); ++resumed) {
@@ -151,18 +152,8 @@ class engine {
     }
   }
 
-  /// While an object lives, the engine is resuming work.
-  class at_work {
-   public:
-    explicit at_work(engine& of) noexcept : of_(&of), before_(std::exchange(of.is_at_work_, true)) {}
-    at_work(at_work const&) = delete;
-    at_work& operator=(at_work const&) = delete;
-    ~at_work() { of_->is_at_work_ = before_; }
-
-   private:
-    engine* of_;
-    bool before_;
-  };
+  /// While the result lives, the engine is resuming work.
+  [[nodiscard]] scoped_value<bool> at_work() noexcept { return {is_at_work_, true}; }
   [[nodiscard]] bool is_at_work() const noexcept { return is_at_work_; }
   /// Tells the driver of this engine that there is something to poll.
   void wake() const {

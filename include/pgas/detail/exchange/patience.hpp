@@ -5,6 +5,7 @@
 #include <pgas/detail/control/collective_call.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/text/text.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 #include <utility>
@@ -23,18 +24,8 @@ class patience {
 
   explicit patience(Control& control) noexcept : control_(&control) {}
 
-  /// While it lives, waits are in place.
-  class in_place {
-   public:
-    explicit in_place(patience& of) noexcept : of_(&of), before_(std::exchange(of.is_in_place_, true)) {}
-    in_place(in_place const&) = delete;
-    in_place& operator=(in_place const&) = delete;
-    ~in_place() { of_->is_in_place_ = before_; }
-
-   private:
-    patience* of_;
-    bool before_;
-  };
+  /// While the result lives, waits are in place.
+  [[nodiscard]] scoped_value<bool> in_place() noexcept { return {is_in_place_, true}; }
 
   /// Begins a collective: messages name it, and ranks compare it and all earlier ones. The name must outlive
   /// the waits.
@@ -125,7 +116,7 @@ class patience {
   }
   /// Waits in place for the word of the suspended steps, and resumes them until they have ended.
   void finish() {
-    in_place const waits(*this);
+    auto const waits = in_place();
     suspended_.wait_in_place(suspended_.awaiter);
     steps::advance(suspended_.innermost);
   }

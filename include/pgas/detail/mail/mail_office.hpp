@@ -8,6 +8,7 @@
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/types/plain_list.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
@@ -45,7 +46,7 @@ class mail_office {
 
   void poll() {
     if (polls_) return;  // a receiver has called what polls
-    polling const now(polls_);
+    scoped_value const now(polls_, true);
     if (!kept_.empty()) send_kept();
     mailbox_.poll(sorting{*this});
   }
@@ -53,7 +54,7 @@ class mail_office {
   bool expect([[maybe_unused]] rank_t from, [[maybe_unused]] int looks) {
     if constexpr (mailbox_of_words<Mailbox>) {
       if (polls_) return false;
-      polling const now(polls_);
+      scoped_value const now(polls_, true);
       return mailbox_.poll_from(from, looks, sorting{*this});
     }
     return false;
@@ -70,17 +71,6 @@ class mail_office {
   struct kept_letter {
     rank_t to;
     letter what;
-  };
-
-  class polling {
-   public:
-    explicit polling(bool& is) noexcept : is_(is) { is_ = true; }
-    polling(polling const&) = delete;
-    polling& operator=(polling const&) = delete;
-    ~polling() { is_ = false; }
-
-   private:
-    bool& is_;
   };
 
   /// Gives each message to the receiver of its line.

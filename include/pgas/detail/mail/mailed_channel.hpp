@@ -10,6 +10,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/mail/message_queue.hpp>
 #include <pgas/detail/text/text.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 #include <vector>
@@ -282,7 +283,7 @@ class mailed_channel {
     /// the number of messages that they have handled.
     std::size_t work() {
       if (is_at_work) return 0;  // a handler has called what polls
-      flag const working(is_at_work);
+      scoped_value const working(is_at_work, true);
       mail.poll([this](rank_t from, bytes_in bytes) { sort(from, bytes); });
       send_kept();
       pay_debts();
@@ -316,7 +317,7 @@ class mailed_channel {
           std::array<word, most_words> text;
           received const one = inbox[queue].pop(text);
           owe(one.from, queue, one.words);
-          flag const handling(is_handling);
+          scoped_value const handling(is_handling, true);
           auto const handler = handlers[queue];  // the handler may replace itself
           (*handler)(one.from, std::span<word const>(text).first(one.words));
         }
@@ -339,17 +340,6 @@ class mailed_channel {
         if (!is_handling && may_handle(queue)) return static_cast<void>(try_mail(backend.rank(), 0, {}));
       }
     }
-
-    class flag {
-     public:
-      explicit flag(bool& is) noexcept : is_(&is) { is = true; }
-      flag(flag const&) = delete;
-      flag& operator=(flag const&) = delete;
-      ~flag() { *is_ = false; }
-
-     private:
-      bool* is_;
-    };
 
     Backend backend;
     control_type control;

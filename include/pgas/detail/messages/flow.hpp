@@ -9,6 +9,7 @@
 #include <pgas/detail/messages/peer.hpp>
 #include <pgas/detail/messages/records.hpp>
 #include <pgas/detail/messages/sender_side.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/vocabulary/message_options.hpp>
 #include <utility>
 
@@ -123,11 +124,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
   /// Receives what has arrived, and sends what has room.
   void work() {
     if (is_at_work_) return;
-    is_at_work_ = true;
-    struct at_end {
-      bool& flag;
-      ~at_end() { flag = false; }
-    } const ends{is_at_work_};
+    scoped_value const now(is_at_work_, true);
     mail_.poll([this](rank_t from, bytes_in bytes) { take(from, bytes); });
     credits_.plan(options_.eager_bytes, [this](rank_t to, std::size_t bytes) { grant(to, bytes); });
     for (rank_t to = 0; to < static_cast<rank_t>(peers_.size()); ++to) {

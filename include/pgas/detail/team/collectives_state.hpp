@@ -13,6 +13,7 @@
 #include <pgas/detail/exchange/shared_area.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 #include <pgas/detail/team/started_collective.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -157,7 +158,7 @@ class collectives_state {
   template <class Begin>
   void run(std::string_view operation, collective_call call, Begin&& begin) {
     run_at_once(operation, call, [&] {
-      typename patience<control_type>::in_place const here(waits_);
+      auto const here = waits_.in_place();
       steps all = begin();
       all.begin();
       all.conclude();
@@ -204,7 +205,7 @@ class collectives_state {
   void advance() {
     // A wait in these steps may call this function again, as the work of this rank.
     if (is_at_work_) return;
-    at_work const now(*this);
+    scoped_value const now(is_at_work_, true);
     bool goes_on = true;
     while (goes_on && !queue_.empty()) {
       started_collective& first = queue_.front();
@@ -287,18 +288,6 @@ class collectives_state {
         "load; let the library choose, or name an algorithm on links");
   }
 
-  /// While an object lives, this rank is working on its collectives.
-  class at_work {
-   public:
-    explicit at_work(collectives_state& of) noexcept : of_(&of) { of.is_at_work_ = true; }
-    at_work(at_work const&) = delete;
-    at_work& operator=(at_work const&) = delete;
-    ~at_work() { of_->is_at_work_ = false; }
-
-   private:
-    collectives_state* of_;
-  };
-
   void rethrow() const {
     if (last_error_) std::rethrow_exception(last_error_);
   }
@@ -344,7 +333,7 @@ class collectives_state {
     } else if (first.run) {
       waits_.finish();
     } else {
-      typename patience<control_type>::in_place const here(waits_);
+      auto const here = waits_.in_place();
       begin(first);
     }
     conclude_first();

@@ -15,6 +15,7 @@
 #include <pgas/detail/checking/line_of_calls.hpp>
 #include <pgas/detail/checking/open_buffers.hpp>
 #include <pgas/detail/job/job.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/machines/schedule.hpp>
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
@@ -128,19 +129,7 @@ class checker {
   // Order
 
   /// A scope of order from its construction to its destruction.
-  class scope_guard {
-   public:
-    scope_guard(checker& c, order_scope scope) noexcept
-        : checker_(&c), before_(std::exchange(c.scope_, scope)) {}
-    scope_guard(scope_guard const&) = delete;
-    scope_guard& operator=(scope_guard const&) = delete;
-    ~scope_guard() { checker_->scope_ = before_; }
-
-   private:
-    checker* checker_;
-    order_scope before_;
-  };
-  [[nodiscard]] scope_guard order_as(order_scope scope) noexcept { return {*this, scope}; }
+  [[nodiscard]] scoped_value<order_scope> order_as(order_scope scope) noexcept { return {scope_, scope}; }
   [[nodiscard]] bool is_at_element() const noexcept { return scope_ == order_scope::element; }
 
   // The caller holds the lock of the word's history.

@@ -5,6 +5,7 @@
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/backends/checked/checker.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,20 +46,10 @@ class checked_segment : private Inner {
   }
 
   /// The program's access behind this rank's transfers, from construction to destruction.
-  class access_guard {
-   public:
-    access_guard(checked_segment& s, called what, rank_t target) noexcept
-        : segment_(&s), before_(std::exchange(s.now_, {what, target})) {}
-    access_guard(access_guard const&) = delete;
-    access_guard& operator=(access_guard const&) = delete;
-    ~access_guard() { segment_->now_ = before_; }
-
-   private:
-    checked_segment* segment_;
-    std::pair<called, rank_t> before_;
-  };
-  [[nodiscard]] access_guard access_as(called what) noexcept { return {*this, what, rank()}; }
-  [[nodiscard]] access_guard access_as(called what, rank_t target) noexcept { return {*this, what, target}; }
+  [[nodiscard]] auto access_as(called what) noexcept { return access_as(what, rank()); }
+  [[nodiscard]] auto access_as(called what, rank_t target) noexcept {
+    return scoped_value(now_, std::pair(what, target));
+  }
 
   // Not inlined, so that the frame of an operation is its own, and its return address the caller's.
   [[gnu::noinline]] void put(location at, bytes_in from) {
@@ -214,17 +205,7 @@ class checked_segment : private Inner {
 
   /// While the guard lives, loads and gets copy elements that the program may never use, so they are no
   /// accesses.
-  class copying_guard {
-   public:
-    explicit copying_guard(checked_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
-    copying_guard(copying_guard const&) = delete;
-    copying_guard& operator=(copying_guard const&) = delete;
-    ~copying_guard() { segment_->is_copying_ = false; }
-
-   private:
-    checked_segment* segment_;
-  };
-  [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
+  [[nodiscard]] scoped_value<bool> copying() noexcept { return {is_copying_, true}; }
 
   // Atomic operations. A location has a clock, with which a store of the program releases, and a load
   // acquires. An accumulate orders nothing, but is no race with other atomic operations.

@@ -6,6 +6,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/backends/checked/checker.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -67,20 +68,7 @@ class checked_user_segment : public Inner {
   }
 
   /// The program's access behind this rank's transfers, from construction to destruction.
-  class access_guard {
-   public:
-    access_guard(checked_user_segment& s, called what) noexcept
-        : segment_(&s), before_(std::exchange(s.now_, what)) {}
-    access_guard(access_guard const&) = delete;
-    access_guard& operator=(access_guard const&) = delete;
-    ~access_guard() { segment_->now_ = before_; }
-
-   private:
-    checked_user_segment* segment_;
-    called before_;
-  };
-  [[nodiscard]] access_guard access_as(called what) noexcept { return {*this, what}; }
-  [[nodiscard]] access_guard access_as(called what, rank_t) noexcept { return {*this, what}; }
+  [[nodiscard]] scoped_value<called> access_as(called what, rank_t = 0) noexcept { return {now_, what}; }
 
   // Not inlined, so that the frame of an operation is its own, and its return address the caller's.
   [[gnu::noinline]] void put(location at, bytes_in from) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <pgas/vocabulary/expects.hpp>
+#include <utility>
+
+namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// Gives a variable another value as long as it lives.
+template <class T>
+class [[nodiscard]] scoped_value {
+ public:
+  scoped_value(T& of, T now) noexcept : of_(&of), before_(std::exchange(of, now)) {}
+  scoped_value(scoped_value const&) = delete;
+  scoped_value& operator=(scoped_value const&) = delete;
+  ~scoped_value() { *of_ = before_; }
+
+ private:
+  T* of_;
+  T before_;
+};
+
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

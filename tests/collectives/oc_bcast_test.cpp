@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of oc_bcast: its trees, its place in a message buffer, and every order of a few ranks on the
 // emulated chip and on words that show old values. The error of the printed algorithm is among the mutants.
-// test: optimized, unit searches
-#include <pgas/detail/machines/scc/waking_buffers.hpp>
 #include <pgas/machines/scc/mesh.hpp>
 
 #include <malloc.h>
@@ -18,6 +16,7 @@
 
 #include "conformance/make.hpp"
 #include "support/ranks.hpp"
+#include "support/waking_buffers.hpp"
 #include "support/weak/model.hpp"
 
 namespace pgas_test::oc_suite {
@@ -578,7 +577,7 @@ template <class Algorithm, bool LooksAgain = true, class Backend, class Boot>
 outcome compute_meanwhile(Backend& mine, Boot& boot, scenario const& what, std::uint64_t cycles) {
   using control = pgas::backends::scc::control_type;
   using medium = interruptible_buffers<Backend>;
-  using waking = pgas::detail::scc::waking_buffers<medium>;
+  using waking = waking_buffers<medium>;
   auto words = make_control(mine, boot, "flags", medium::words());
   auto memory =
       make_segment(mine, boot, "buffers",
@@ -587,7 +586,7 @@ outcome compute_meanwhile(Backend& mine, Boot& boot, scenario const& what, std::
   medium buffers(waits, mine);
   buffers.lie_on(memory, words);
   waking by_interrupts(buffers, mine.interrupts());
-  pgas::detail::scc::interrupted_steps<control, LooksAgain> started(waits, mine.interrupts());
+  interrupted_steps<control, LooksAgain> started(waits, mine.interrupts());
   boot.fence();
   std::deque<message> messages;
   auto const begin = mine.now();

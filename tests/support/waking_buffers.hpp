@@ -8,12 +8,22 @@
 #include <pgas/concepts/collective.hpp>
 #include <pgas/detail/exchange/patience.hpp>
 #include <pgas/detail/exchange/steps.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/machines/scc/interrupts.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace pgas_test {
+
+using pgas::bytes_in;
+using pgas::bytes_out;
+using pgas::rank_t;
+using pgas::word;
+using pgas::detail::collective_call;
+using pgas::detail::patience;
+using pgas::detail::scoped_value;
+using pgas::detail::steps;
 
 /// Message buffers whose flags interrupt the cores that own them, so that a broadcast progresses while these
 /// cores compute: a buffering_medium on top of another one.
@@ -21,7 +31,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
 /// A core sets a few flags, and then interrupts their owners with one access to the interrupt controller.
 /// Source: the parallel interrupts of asynchronous OC-Bcast (Shahmirzadi 2014, section 2.6), which the thesis
 /// names and does not describe.
-template <buffering_medium Buffers>
+template <pgas::buffering_medium Buffers>
 class waking_buffers {
  public:
   static constexpr std::size_t buffer_bytes = Buffers::buffer_bytes;
@@ -32,7 +42,7 @@ class waking_buffers {
 
   [[nodiscard]] rank_t rank() const noexcept { return of_->rank(); }
   [[nodiscard]] rank_t size() const noexcept { return of_->size(); }
-  [[nodiscard]] buffer_tree& tree() noexcept { return of_->tree(); }
+  [[nodiscard]] pgas::buffer_tree& tree() noexcept { return of_->tree(); }
 
   void fill(std::size_t first, bytes_in from) { of_->fill(first, from); }
   void fetch(rank_t rank, std::size_t first, bytes_out into) { of_->fetch(rank, first, into); }
@@ -63,7 +73,7 @@ class waking_buffers {
 ///           polled their flag before it was set poll again. So no flag is missed.
 ///
 /// `LooksAgain` is false in a wrong variant, for tests.
-template <control Control, bool LooksAgain = true>
+template <pgas::control Control, bool LooksAgain = true>
 class interrupted_steps {
  public:
   interrupted_steps(patience<Control>& waits, pgas::scc::interrupts pins)
@@ -91,22 +101,12 @@ class interrupted_steps {
   void advance() {
     has_come_ = true;  // read by the frame of this function that is interrupted
     if (is_at_work_) return;
-    only_one const here(is_at_work_);
+    scoped_value const here(is_at_work_, true);
     do {
       has_come_ = false;
       go_on();
     } while (LooksAgain && has_come_);
   }
-  class only_one {
-   public:
-    explicit only_one(bool& is) noexcept : is_(&is) { is = true; }
-    only_one(only_one const&) = delete;
-    only_one& operator=(only_one const&) = delete;
-    ~only_one() { *is_ = false; }
-
-   private:
-    bool* is_;
-  };
   void go_on() {
     while (!queue_.empty()) {
       started& first = queue_.front();
@@ -130,4 +130,4 @@ class interrupted_steps {
   pgas::scc::interrupts::handler handler_;  // the last member: it calls the others
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace pgas_test

@@ -207,21 +207,23 @@ class mail {
     r.wait = wait;
     r.checks = mine.checks.load(std::memory_order_relaxed);
     r.phase = mine.phase.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.operation.size(); ++i)
-      r.operation[i] = mine.operation[i].load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.label.size(); ++i)
-      r.label[i] = mine.label[i].load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.awaited.size(); ++i)
-      r.awaited[i] = mine.awaited[i].load(std::memory_order_relaxed);
     r.acquires = mine.acquires.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.wants.size(); ++i)
-      r.wants[i] = mine.wants[i].load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.holds.size(); ++i)
-      r.holds[i] = mine.holds[i].load(std::memory_order_relaxed);
+    for_each_list(r, mine, [](auto& to, auto const& from) {
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i].load(std::memory_order_relaxed);
+    });
     letter l = begin(letter_kind::record);
     auto const bytes = std::as_bytes(std::span(&r, 1));
     l.value.assign(bytes.begin(), bytes.end());
     send(0, l);
+  }
+  /// Calls use(list, list) for each list that a record has in a letter and in a job block.
+  template <class Record, class Use>
+  static void for_each_list(wait_record& r, Record& in_block, Use const& use) {
+    use(r.operation, in_block.operation);
+    use(r.label, in_block.label);
+    use(r.awaited, in_block.awaited);
+    use(r.wants, in_block.wants);
+    use(r.holds, in_block.holds);
   }
   // relaxed, but for the last one: it publishes the others, as in long_wait, to ranks of this block.
   void enter(letter const& l) {
@@ -231,17 +233,10 @@ class mail {
     theirs.is_copy.store(1, std::memory_order_relaxed);
     job_.block().has_copies.store(1, std::memory_order_relaxed);
     theirs.wait.store(r.wait - 1, std::memory_order_release);  // even: none, while the others change
-    for (std::size_t i = 0; i < r.operation.size(); ++i)
-      theirs.operation[i].store(r.operation[i], std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.label.size(); ++i)
-      theirs.label[i].store(r.label[i], std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.awaited.size(); ++i)
-      theirs.awaited[i].store(r.awaited[i], std::memory_order_relaxed);
     theirs.acquires.store(r.acquires, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.wants.size(); ++i)
-      theirs.wants[i].store(r.wants[i], std::memory_order_relaxed);
-    for (std::size_t i = 0; i < r.holds.size(); ++i)
-      theirs.holds[i].store(r.holds[i], std::memory_order_relaxed);
+    for_each_list(r, theirs, [](auto const& from, auto& to) {
+      for (std::size_t i = 0; i < from.size(); ++i) to[i].store(from[i], std::memory_order_relaxed);
+    });
     theirs.phase.store(r.phase, std::memory_order_relaxed);
     theirs.checks.store(r.checks, std::memory_order_relaxed);
     theirs.wait.store(r.wait, std::memory_order_release);

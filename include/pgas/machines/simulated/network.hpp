@@ -61,6 +61,15 @@ struct network {
   }
 };
 
+/// The link between two nodes of cray_gemini.
+inline constexpr link gemini_link{.overhead = 80,
+                                  .latency = 460,
+                                  .gap = 416,
+                                  .put_byte = 0.16,
+                                  .get_byte = 0.17,
+                                  .read = 900,
+                                  .atomic = 1400,
+                                  .atomic_gap = 28};
 /// Cray XE6 with Gemini, as foMPI's cost functions describe it. These follow from the equations above:
 /// put 1 us + 0.16 ns s, get 1.9 us + 0.17 ns s, compare-and-swap 2.4 us, flush 76 ns, a put every 416 ns
 /// between nodes and every 80 ns within one. The paper's times are for nodes at any distance.
@@ -77,22 +86,8 @@ inline constexpr network cray_gemini{
                 .get_byte = 0.16,
                 .atomic = 28,
                 .atomic_gap = 28},
-               {.overhead = 80,
-                .latency = 460,
-                .gap = 416,
-                .put_byte = 0.16,
-                .get_byte = 0.17,
-                .read = 900,
-                .atomic = 1400,
-                .atomic_gap = 28},
-               {.overhead = 80,
-                .latency = 460,
-                .gap = 416,
-                .put_byte = 0.16,
-                .get_byte = 0.17,
-                .read = 900,
-                .atomic = 1400,
-                .atomic_gap = 28}}},
+               gemini_link,
+               gemini_link}},
     .arrival_gap = 28,
     .look = 76,
     .cycle = 1 / 2.3,
@@ -133,26 +128,18 @@ inline constexpr network infiniband{
     .node = 64,
     .group = 24};
 
+/// The link between two nodes of round_numbers.
+inline constexpr link round_link{.overhead = 100,
+                                 .latency = 1000,
+                                 .gap = 200,
+                                 .put_byte = 1,
+                                 .get_byte = 2,
+                                 .read = 300,
+                                 .atomic = 400,
+                                 .atomic_gap = 50};
 /// Each rank is a node, all nodes are equally far, and each time is a round number: for equations by hand.
 inline constexpr network round_numbers{.name = "round_numbers",
-                                       .links = {{{},
-                                                  {},
-                                                  {.overhead = 100,
-                                                   .latency = 1000,
-                                                   .gap = 200,
-                                                   .put_byte = 1,
-                                                   .get_byte = 2,
-                                                   .read = 300,
-                                                   .atomic = 400,
-                                                   .atomic_gap = 50},
-                                                  {.overhead = 100,
-                                                   .latency = 1000,
-                                                   .gap = 200,
-                                                   .put_byte = 1,
-                                                   .get_byte = 2,
-                                                   .read = 300,
-                                                   .atomic = 400,
-                                                   .atomic_gap = 50}}},
+                                       .links = {{{}, {}, round_link, round_link}},
                                        .arrival_gap = 10,
                                        .look = 0,
                                        .cycle = 1,

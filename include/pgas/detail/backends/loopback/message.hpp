@@ -68,16 +68,19 @@ static_assert(std::has_unique_object_representations_v<message>, "no undefined b
 /// A message in its serialized form.
 using packet = std::vector<std::byte>;
 
+inline void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
+                      row_shape shape) noexcept {
+  if (shape.row_bytes == 0) return;
+  for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch)
+    std::memcpy(to, from, shape.row_bytes);
+}
+
 /// Packs a message whose body is rows of memory.
 inline packet pack(message m, std::byte const* rows, std::size_t pitch, row_shape shape) {
   m.body = shape.rows * shape.row_bytes;
   packet bytes(sizeof m + m.body);
   std::memcpy(bytes.data(), &m, sizeof m);
-  std::byte* to = bytes.data() + sizeof m;
-  if (shape.row_bytes == 0) return bytes;
-  for (std::size_t row = 0; row < shape.rows; ++row, to += shape.row_bytes, rows += pitch) {
-    std::memcpy(to, rows, shape.row_bytes);
-  }
+  copy_rows(bytes.data() + sizeof m, shape.row_bytes, rows, pitch, shape);
   return bytes;
 }
 inline packet pack(message const& m, bytes_in body = {}) { return pack(m, body.data(), 0, {1, body.size()}); }

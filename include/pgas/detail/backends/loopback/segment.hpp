@@ -39,11 +39,7 @@ class transfer {
     mine.await([&] { return has_arrived(); }, operation_);
     auto const answer = std::exchange(expected_, nullptr);  // a refusal, too, is reported only once
     mine.answer_to(*answer, owner_, operation_);
-    std::byte const* from = answer->body().data();
-    std::byte* to = into_;
-    for (std::size_t row = 0; row < shape_.rows; ++row, to += pitch_, from += shape_.row_bytes) {
-      std::memcpy(to, from, shape_.row_bytes);
-    }
+    copy_rows(into_, pitch_, answer->body().data(), shape_.row_bytes, shape_);
   }
 
  private:
@@ -125,7 +121,7 @@ class message_segment {
 
   void put_rows(location at, std::size_t pitch, std::byte const* from, std::size_t from_pitch,
                 row_shape shape) {
-    if (is_own(at.rank)) return copy_rows(own_->data() + at.offset, pitch, from, from_pitch, shape);
+    if (is_own(at.rank)) return loopback::copy_rows(own_->data() + at.offset, pitch, from, from_pitch, shape);
     in_pieces(shape, [&](std::size_t row, std::size_t skip, row_shape piece) {
       auto m = message_for(kind::put, {at.rank, at.offset + row * pitch + skip}, pitch, piece);
       agent().tell(world(at.rank), m, from + row * from_pitch + skip, from_pitch, piece);
@@ -133,7 +129,7 @@ class message_segment {
     is_unflushed_[index(at.rank)] = true;
   }
   void get_rows(location at, std::size_t pitch, std::byte* into, std::size_t into_pitch, row_shape shape) {
-    if (is_own(at.rank)) return copy_rows(into, into_pitch, own_->data() + at.offset, pitch, shape);
+    if (is_own(at.rank)) return loopback::copy_rows(into, into_pitch, own_->data() + at.offset, pitch, shape);
     std::ignore = start_get(at, pitch, into, into_pitch, shape, "get");
   }
 
@@ -319,14 +315,6 @@ class message_segment {
   }
   void finish(queue& open) {
     for (; !open.empty(); open.pop_front()) open.front()->finish(agent());
-  }
-
-  static void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch,
-                        row_shape shape) noexcept {
-    if (shape.row_bytes == 0) return;
-    for (std::size_t row = 0; row < shape.rows; ++row, to += to_pitch, from += from_pitch) {
-      std::memcpy(to, from, shape.row_bytes);
-    }
   }
 
   loopback::held_memory held_;

@@ -259,12 +259,7 @@ class server {
     auto const found = memory_->find<part>(m.memory);
     if (!found) return outcome::unknown_memory;
     if (!rows_fit(m, found->size()) || m.rows * m.row_bytes != body.size()) return outcome::out_of_range;
-    if (body.empty()) return outcome::done;
-    std::byte* to = found->data() + m.offset;
-    std::byte const* from = body.data();
-    for (std::uint64_t row = 0; row < m.rows; ++row, to += m.pitch, from += m.row_bytes) {
-      std::memcpy(to, from, m.row_bytes);
-    }
+    copy_rows(found->data() + m.offset, m.pitch, body.data(), m.row_bytes, {m.rows, m.row_bytes});
     return outcome::done;
   }
 

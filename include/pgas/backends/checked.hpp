@@ -9,6 +9,8 @@
 #include <pgas/detail/backends/checked/control.hpp>
 #include <pgas/detail/backends/checked/segment.hpp>
 #include <pgas/detail/backends/checked/user_segment.hpp>
+#include <pgas/detail/job/team_backend.hpp>
+#include <pgas/detail/process/launched_rank.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/vocabulary/error.hpp>
@@ -101,11 +103,7 @@ class checked : public Inner {
   /// them.
   template <class Main>
   static auto launch(rank_t ranks, Main const& main) {
-    if (detail::setting::variable("PGAS_JOB_FD").given()) {
-      throw error(errc::unsupported, -1,
-                  "check: ranks that a launcher starts have no shadow memory in common: start the program "
-                  "itself, without pgas-run");
-    }
+    detail::refuse_launcher("check: ranks that a launcher starts have no shadow memory in common");
     if (ranks > max_ranks) {
       throw error(errc::unsupported, -1,
                   "check: a checked job has at most " + std::to_string(max_ranks) + " ranks, not " +
@@ -178,12 +176,7 @@ class checked : public Inner {
   checked(Inner inner, std::shared_ptr<detail::checking::checker<Rules>> c)
       : Inner(std::move(inner)), checker_(std::move(c)) {}
 
-  [[nodiscard]] std::vector<rank_t> ranks_in_job() const {
-    std::vector<rank_t> all;
-    all.reserve(static_cast<std::size_t>(this->size()));
-    for (rank_t r = 0; r < this->size(); ++r) all.push_back(this->world_rank(r));
-    return all;
-  }
+  [[nodiscard]] std::vector<rank_t> ranks_in_job() const { return detail::world_ranks_of(*this); }
 
   std::shared_ptr<detail::checking::checker<Rules>> checker_;
 };

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <pgas/coherence/coherent.hpp>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/backends/cluster/team.hpp>
 #include <pgas/detail/backends/process_map/process_memory.hpp>
-#include <pgas/detail/job/service.hpp>
-#include <pgas/detail/mpi/shared_file.hpp>
+#include <pgas/detail/mpi/backend.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::backends {
@@ -24,34 +21,20 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// `mpirun`, `mpiexec` and `srun` start the ranks. Without a launcher `run` replaces the process by one. The
 /// program may have called MPI_Init_thread; then one thread of a rank at a time calls the library, as MPI's
 /// level of threads allows. PGAS_NODE_SIZE, which all ranks must agree on, makes nodes of so many ranks.
-class cluster {
+class cluster : public detail::mpi::mpi_backend<cluster> {
  public:
   using segment_type = detail::cluster_segment;
   using control_type = detail::cluster_control;
   using mailbox_type = detail::cluster_mailbox;
-  using file_type = detail::mpi::shared_file;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::cluster_user_segment;
   using user_coherence = coherence::coherent;
   using handle = std::uint64_t;  ///< an extent of the node, or a number that all nodes know
 
   static constexpr std::string_view name = "cluster";
-  static constexpr progress progress_by = progress::polled;
 
-  /// The number of ranks, if a launcher of MPI has started this process, or the program has initialized MPI.
-  [[nodiscard]] static std::optional<rank_t> launched_ranks() {
-    return detail::mpi::session::launched_ranks();
-  }
-
-  /// Runs main(backend, bootstrap) on the processes of MPI_COMM_WORLD. If no launcher has started this
-  /// process, a launcher takes its place, unless one rank is enough. Returns the bootstrap.
-  template <class Main>
-  static detail::job launch(rank_t ranks, Main const& main) {
-    if (ranks > 1 && !detail::mpi::session::is_there()) detail::mpi::start_by_launcher(ranks);
-    detail::mpi::session::begin();
-    return launch_on(MPI_COMM_WORLD, main);
-  }
-  /// The same on the processes of a communicator, which all call it. It works on duplicates.
+  /// Runs main(backend, bootstrap) on the processes of a communicator, which all call it. It works on
+  /// duplicates. Returns the bootstrap.
   template <class Main>
   static detail::job launch_on(MPI_Comm ranks, Main const& main) {
     auto const end = std::make_shared<detail::cluster::endpoint>(ranks);
@@ -65,9 +48,6 @@ class cluster {
     return job;
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return team_->ranks().self(); }
-  [[nodiscard]] rank_t size() const noexcept { return team_->ranks().size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return team_->ranks().to_world(rank); }
   [[nodiscard]] locality locality_of(rank_t rank) const {
     if (rank == this->rank()) return locality::self;
     return team_->near().index_of(rank) >= 0 ? locality::node : locality::remote;
@@ -75,7 +55,7 @@ class cluster {
 
   /// Refuses parts for which this node has no room.
   handle reserve_segment(std::span<std::size_t const> sizes) const {
-    return team_->name([&] { return detail::mapped_segment::reserve(end_->of_job(), sizes); });
+    return team_->name([&] { return detail::mapped_segment::reserve(job_, sizes); });
   }
   segment_type attach_segment(handle made, std::size_t own_bytes) const {
     return team_->attach_segment(made, own_bytes);
@@ -86,19 +66,18 @@ class cluster {
     return team_->attach_user_segment(made, own);
   }
   handle reserve_control(control_words words) const {
-    return team_->name(
-        [&] { return end_->of_job().reserve(detail::mapped_control::bytes(size(), words), size()); });
+    return team_->name([&] { return job_.reserve(detail::mapped_control::bytes(size(), words), size()); });
   }
   control_type attach_control(handle made, control_words words, std::string_view label) const {
     return team_->attach_control(made, words, label);
   }
   handle reserve_mailbox() const {
-    return team_->name([&] { return end_->of_job().reserve(mailbox_type::near_bytes(size()), size()); });
+    return team_->name([&] { return job_.reserve(mailbox_type::near_bytes(size()), size()); });
   }
   mailbox_type attach_mailbox(handle made) const { return team_->attach_mailbox(made); }
   [[nodiscard]] bool spans_nodes() const noexcept { return end_->has_nodes(); }
   cluster sub_team(group members, rank_t rank) const {
-    return cluster(end_, team_->ranks().sub_team(members, rank));
+    return cluster(end_, ranks().sub_team(members, rank));
   }
 
   /// See backend_of_nodes.
@@ -126,22 +105,13 @@ class cluster {
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
-  /// See working_backend. It has no bell, so waits poll often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(end_->of_job().block(), nullptr, std::move(work));
-  }
-
-  void fail(std::string_view what) const noexcept { end_->of_job().fail(what); }
   void check(std::string_view operation) const {
     if (end_->has_nodes()) {
       end_->poll();
       end_->of_member()->poll();
     }
-    end_->of_job().check(operation);
+    job_.check(operation);
   }
-
-  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  static void charge(std::uint64_t) noexcept {}
 
  protected:
   explicit cluster(std::shared_ptr<detail::cluster::endpoint> const& end)
@@ -149,9 +119,11 @@ class cluster {
 
  private:
   cluster(std::shared_ptr<detail::cluster::endpoint> end, detail::team_ranks ranks)
-      : end_(std::move(end)), team_(std::make_shared<detail::cluster::team>(*end_, std::move(ranks))) {}
+      : mpi_backend(end->of_job(), ranks),
+        end_(std::move(end)),
+        team_(std::make_shared<detail::cluster::team>(*end_, std::move(ranks))) {}
 
-  [[nodiscard]] detail::peer_memory peers() const noexcept { return detail::peer_memory(end_->of_job()); }
+  [[nodiscard]] detail::peer_memory peers() const noexcept { return detail::peer_memory(job_); }
 
   std::shared_ptr<detail::cluster::endpoint> end_;
   std::shared_ptr<detail::cluster::team> team_;

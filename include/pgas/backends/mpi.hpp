@@ -10,13 +10,14 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/detail/backends/mpi/segment.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/job/limits.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/service.hpp>
+#include <pgas/detail/mpi/backend.hpp>
 #include <pgas/detail/mpi/bootstrap.hpp>
 #include <pgas/detail/mpi/mailbox.hpp>
 #include <pgas/detail/mpi/rma_window.hpp>
-#include <pgas/detail/mpi/shared_file.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,14 +130,7 @@ class rma_control : public control_of_locks {
   template <class Word, std::predicate<word> Predicate>
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
-    wait(
-        [&] {
-          for (found = 0; found < words.size(); ++found) {
-            if (predicate(words[found].load(std::memory_order_acquire))) return true;
-          }
-          return false;
-        },
-        why);
+    wait([&] { return look_at_all(words, predicate, found); }, why);
     return found;
   }
   /// The lock holders of this rank.
@@ -180,12 +174,11 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// program may have called MPI_Init_thread; then one thread of a rank at a time calls the library, as MPI's
 /// level of threads allows. Requires the unified memory model.
 /// Source: foMPI, Gerstenberger 2014, maps the same operations to Cray's network.
-class mpi {
+class mpi : public detail::mpi::mpi_backend<mpi> {
  public:
   using segment_type = detail::rma_segment;
   using control_type = detail::rma_control;
   using mailbox_type = detail::mpi::mailbox<detail::mpi::letters>;
-  using file_type = detail::mpi::shared_file;
   using default_coherence = coherence::coherent;
   using user_segment_type = detail::rma_segment;
   using user_coherence = coherence::coherent;
@@ -193,22 +186,9 @@ class mpi {
       std::uint64_t;  ///< the number of a mailbox; of memory it says nothing: ranks attach together
 
   static constexpr std::string_view name = "mpi";
-  static constexpr progress progress_by = progress::polled;
 
-  /// The number of ranks, if a launcher of MPI has started this process, or the program has initialized MPI.
-  [[nodiscard]] static std::optional<rank_t> launched_ranks() {
-    return detail::mpi::session::launched_ranks();
-  }
-
-  /// Runs main(backend, bootstrap) on the processes of MPI_COMM_WORLD. If no launcher has started this
-  /// process, a launcher takes its place, unless one rank is enough. Returns the bootstrap.
-  template <class Main>
-  static detail::job launch(rank_t ranks, Main const& main) {
-    if (ranks > 1 && !detail::mpi::session::is_there()) detail::mpi::start_by_launcher(ranks);
-    detail::mpi::session::begin();
-    return launch_on(MPI_COMM_WORLD, main);
-  }
-  /// The same on the processes of a communicator, which all call it. It works on duplicates.
+  /// Runs main(backend, bootstrap) on the processes of a communicator, which all call it. It works on
+  /// duplicates. Returns the bootstrap.
   template <class Main>
   static detail::job launch_on(MPI_Comm ranks, Main const& main) {
     auto const mine = std::make_shared<detail::mpi::member>(ranks);
@@ -227,12 +207,9 @@ class mpi {
     return job;
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
   [[nodiscard]] locality locality_of(rank_t rank) const {
     if (rank == this->rank()) return locality::self;
-    return member_->is_near(ranks_.to_world(rank)) ? locality::node : locality::remote;
+    return member_->is_near(world_rank(rank)) ? locality::node : locality::remote;
   }
 
   /// Refuses parts for which no node has room. The memory itself is made by all ranks, in attach_segment.
@@ -246,25 +223,24 @@ class mpi {
     return 0;
   }
   segment_type attach_segment(handle /*made*/, std::size_t own_bytes) const {
-    return {{member_, team_, own_bytes}, ranks_, team_->get()};
+    return {{member_, team_, own_bytes}, ranks(), team_->get()};
   }
   static handle reserve_user_segment(std::span<std::size_t const> /*sizes*/) noexcept { return 0; }
   user_segment_type attach_user_segment(handle /*made*/, bytes_out own) const {
-    return {{member_, team_, own}, ranks_, team_->get()};
+    return {{member_, team_, own}, ranks(), team_->get()};
   }
   static handle reserve_control(control_words /*words*/) noexcept { return 0; }
   control_type attach_control(handle /*made*/, control_words words, std::string_view label) const {
-    return {{member_, team_, control_type::bytes(words)}, ranks_, words, label};
+    return {{member_, team_, control_type::bytes(words)}, ranks(), words, label};
   }
   handle reserve_mailbox() const { return member_->of_mailboxes().new_number(member_->of_job().rank()); }
   mailbox_type attach_mailbox(handle made) const {
-    return {{member_, &member_->of_mailboxes()}, member_->of_job(), made, ranks_};
+    return {{member_, &member_->of_mailboxes()}, member_->of_job(), made, ranks()};
   }
   [[nodiscard]] bool spans_nodes() const noexcept { return member_->has_nodes(); }
   mpi sub_team(group members, rank_t rank) const {
-    mpi sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    auto const in_job = ranks_.to_world(members);
+    mpi sub = mpi_backend::sub_team(members, rank);
+    auto const in_job = ranks().to_world(members);
     sub.team_ = member_->communicator_of({in_job.begin(), in_job.end()});
     return sub;
   }
@@ -272,30 +248,18 @@ class mpi {
   /// A communicator of the team's ranks, for the program.
   [[nodiscard]] MPI_Comm duplicate() const { return team_->duplicate(); }
 
-  /// See working_backend. It has no bell, so waits poll often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(member_->of_job().block(), nullptr, std::move(work));
-  }
-
-  void fail(std::string_view what) const noexcept { member_->of_job().fail(what); }
   void check(std::string_view operation) const {
     member_->poll();
     member_->of_job().check(operation);
   }
 
-  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  static void charge(std::uint64_t) noexcept {}
-
  protected:
   explicit mpi(std::shared_ptr<detail::mpi::member> mine)
-      : member_(std::move(mine)),
-        team_(member_->world()),
-        ranks_(member_->of_job().rank(), member_->of_job().size()) {}
+      : mpi_backend(mine->of_job()), member_(std::move(mine)), team_(member_->world()) {}
 
  private:
   std::shared_ptr<detail::mpi::member> member_;
   std::shared_ptr<detail::mpi::communicator> team_;
-  detail::team_ranks ranks_;
 };
 static_assert(mailbox_backend<mpi> && user_memory_backend<mpi> && file_backend<mpi>);
 

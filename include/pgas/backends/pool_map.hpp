@@ -13,11 +13,12 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/job/asked_text.hpp>
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/job/launch.hpp>
 #include <pgas/detail/job/ranks.hpp>
-#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/job/team_backend.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <utility>
@@ -230,13 +231,7 @@ class pool_control : public control_of_locks {
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
     wait(
-        why,
-        [&] {
-          for (found = 0; found < words.size(); ++found) {
-            if (predicate(words[found].load(std::memory_order_acquire))) return true;
-          }
-          return false;
-        },
+        why, [&] { return look_at_all(words, predicate, found); },
         [&] {
           std::vector<std::uint32_t*> bells;
           for (auto const& each : words) bells.push_back(each.bell_);
@@ -315,7 +310,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// file refuses a second job. The default is the path in PGAS_POOL; in code, use
 /// `run<basic_pool_map<my_source>>(...)`, see pool_source.
 template <pool_source Source, class Cache = processor_cache>
-class basic_pool_map {
+class basic_pool_map : public detail::job_backend<basic_pool_map<Source, Cache>> {
+  using base = detail::job_backend<basic_pool_map>;
+
  public:
   using segment_type = detail::pool_segment<Cache>;
   using control_type = detail::pool_control<Cache>;
@@ -339,49 +336,30 @@ class basic_pool_map {
     });
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
-  [[nodiscard]] locality locality_of(rank_t rank) const {
-    return rank == this->rank() ? locality::self : locality::node;
-  }
+  using base::size;
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     return detail::pool_segment<Cache>::reserve(job_, pool_, sizes);
   }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const {
-    return {{job_, pool_, extent}, ranks_};
+    return {{job_, pool_, extent}, ranks()};
   }
   handle reserve_control(control_words words) const {
     return pool_.reserve(job_, detail::pool_control<Cache>::bytes(size(), words), size());
   }
   control_type attach_control(handle extent, control_words words, std::string_view label) const {
-    return {{job_, pool_, extent}, ranks_, words, label};
-  }
-  basic_pool_map sub_team(group members, rank_t rank) const {
-    basic_pool_map sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    return sub;
+    return {{job_, pool_, extent}, ranks(), words, label};
   }
 
-  /// See working_backend. It has no bell, so waits poll often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
-  }
-
-  void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }
   void check(std::string_view operation) const { job_.check(operation); }
 
-  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  static void charge(std::uint64_t) noexcept {}
-
  private:
-  basic_pool_map(detail::job const& j, detail::pool<Cache> p)
-      : job_(j), pool_(std::move(p)), ranks_(j.rank(), j.size()) {}
+  using base::job_;
+  using base::ranks;
 
-  detail::job job_;
+  basic_pool_map(detail::job const& j, detail::pool<Cache> p) : base(j), pool_(std::move(p)) {}
+
   detail::pool<Cache> pool_;
-  detail::team_ranks ranks_;
 };
 
 namespace backends {

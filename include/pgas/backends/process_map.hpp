@@ -12,7 +12,7 @@
 #include <pgas/detail/backends/process_map/segment.hpp>
 #include <pgas/detail/backends/process_map/user_segment.hpp>
 #include <pgas/detail/job/launch.hpp>
-#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/job/team_backend.hpp>
 #include <pgas/detail/job/threads.hpp>
 #include <utility>
 #include <vector>
@@ -30,7 +30,9 @@ enum class ranks_are {
 /// All payload and control words are extents of one memfd, which `detail/job/job.hpp` makes and maps. `run`
 /// forks the ranks, or pgas-run starts them; ranks that are threads are for sanitizers and debuggers.
 template <ranks_are Kind>
-class basic_process_map {
+class basic_process_map : public detail::job_backend<basic_process_map<Kind>> {
+  using base = detail::job_backend<basic_process_map>;
+
  public:
   using segment_type = detail::mapped_segment;
   using control_type = detail::mapped_control;
@@ -60,18 +62,14 @@ class basic_process_map {
     }
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
-  [[nodiscard]] locality locality_of(rank_t rank) const {
-    return rank == this->rank() ? locality::self : locality::node;
-  }
+  using base::size;
+  using base::world_rank;
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     return detail::mapped_segment::reserve(job_, sizes);
   }
   segment_type attach_segment(handle extent, std::size_t /*own_bytes*/) const {
-    return {{job_, extent}, ranks_};
+    return {{job_, extent}, ranks()};
   }
   /// Reserves the table of the parts' addresses only, since the memory that ranks already have stays in
   /// place.
@@ -79,27 +77,17 @@ class basic_process_map {
     return reserve_segment(std::vector<std::size_t>(sizes.size(), user_segment_type::entry_bytes()));
   }
   user_segment_type attach_user_segment(handle extent, bytes_out own) const {
-    return {attach_segment(extent, user_segment_type::entry_bytes()), ranks_, job_, own,
+    return {attach_segment(extent, user_segment_type::entry_bytes()), ranks(), job_, own,
             Kind == ranks_are::threads};
   }
   handle reserve_control(control_words words) const {
     return job_.reserve(detail::mapped_control::bytes(size(), words), size());
   }
   control_type attach_control(handle extent, control_words words, std::string_view label) const {
-    return {{job_, extent}, ranks_, words, label};
+    return {{job_, extent}, ranks(), words, label};
   }
   handle reserve_mailbox() const { return job_.reserve(mailbox_type::bytes(size()), size()); }
-  mailbox_type attach_mailbox(handle extent) const { return {{job_, extent}, ranks_}; }
-  basic_process_map sub_team(group members, rank_t rank) const {
-    basic_process_map sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    return sub;
-  }
-
-  /// See working_backend. It has no bell, so waits poll often.
-  [[nodiscard]] std::unique_ptr<detail::service> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::service>(job_.block(), nullptr, std::move(work));
-  }
+  mailbox_type attach_mailbox(handle extent) const { return {{job_, extent}, ranks()}; }
 
   /// See reaching_backend. Threads offer no private memory: a rank that throws frees it while others may copy
   /// from there, and a load does not fail as a system call does.
@@ -122,23 +110,17 @@ class basic_process_map {
     peers().write_to(world_rank(rank), place, from, operation);
   }
 
-  void fail(std::string_view what) const noexcept { job_.mark_failed(job_.rank(), what); }
   void check(std::string_view operation) const { job_.check(operation); }
 
-  [[nodiscard]] static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  static void charge(std::uint64_t) noexcept {}
-
  protected:
-  /// The team's ranks, for a backend that derives from this one and has its payload elsewhere.
-  [[nodiscard]] detail::team_ranks const& ranks() const noexcept { return ranks_; }
+  using base::ranks;
 
  private:
+  using base::job_;
+
   [[nodiscard]] detail::peer_memory peers() const noexcept { return detail::peer_memory(job_); }
 
-  explicit basic_process_map(detail::job const& j) : job_(j), ranks_(j.rank(), j.size()) {}
-
-  detail::job job_;
-  detail::team_ranks ranks_;
+  explicit basic_process_map(detail::job const& j) : base(j) {}
 };
 
 namespace backends {

@@ -9,6 +9,8 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/detail/backends/traced/recorder.hpp>
 #include <pgas/detail/backends/traced/segment.hpp>
+#include <pgas/detail/job/team_backend.hpp>
+#include <pgas/detail/process/launched_rank.hpp>
 #include <pgas/detail/process/replacing_file.hpp>
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/text/text.hpp>
@@ -121,11 +123,7 @@ class traced : public Inner {
       return Inner::launch(
           ranks, [&](auto&& b, auto& boot) { main(traced(std::forward<decltype(b)>(b), nullptr), boot); });
     }
-    if (detail::setting::variable("PGAS_JOB_FD").given()) {
-      throw error(errc::unsupported, -1,
-                  "trace: ranks that a launcher starts have no file in common: start the program itself, "
-                  "without pgas-run");
-    }
+    detail::refuse_launcher("trace: ranks that a launcher starts have no file in common");
     if constexpr (requires { Inner::use_clock(); }) Inner::use_clock();
     detail::trace_file file(*path);
     std::string const program = std::string(Inner::name) + ", " + std::to_string(ranks) + " ranks";
@@ -163,9 +161,7 @@ class traced : public Inner {
       : Inner(std::move(inner)), recorder_(std::move(to)), calls_(source({})) {}
 
   [[nodiscard]] detail::span_source source(std::string_view place) const {
-    std::vector<rank_t> world;
-    for (rank_t r = 0; r < this->size(); ++r) world.push_back(this->world_rank(r));
-    return {recorder_, std::move(world), place};
+    return {recorder_, detail::world_ranks_of(*this), place};
   }
 
   std::shared_ptr<detail::recorder> recorder_;

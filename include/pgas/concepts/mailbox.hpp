@@ -6,6 +6,8 @@
 #include <functional>
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/detail/text/text.hpp>
+#include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS {
@@ -16,6 +18,17 @@ enum class progress {
   agent,     ///< a thread that the backend keeps for each rank
   polled,    ///< the target's next blocking call
 };
+
+namespace detail {
+
+/// Throws errc::invalid_argument for a message that exceeds the longest one of a mailbox.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_too_long(rank_t self, std::size_t bytes,
+                                                                  std::size_t longest) {
+  throw error(errc::invalid_argument, self, "try_send",
+              text_of({bytes, " bytes exceed the largest message, ", longest}));
+}
+
+}  // namespace detail
 
 /// A mailbox carries short messages between the ranks of a team, for protocols that consist of messages.
 ///

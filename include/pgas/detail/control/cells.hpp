@@ -24,6 +24,18 @@ inline void check_word(rank_t self, called operation, rank_t owner, rank_t ranks
   }
 }
 
+/// One look of a wait for any of these words. Returns whether the predicate holds for one; `found` is the
+/// first.
+///
+/// acquire: pairs with the release of the rank that changes the word.
+template <class Word, class Predicate>
+bool look_at_all(std::span<Word> words, Predicate& predicate, std::size_t& found) {
+  for (found = 0; found < words.size(); ++found) {
+    if (predicate(words[found].load(std::memory_order_acquire))) return true;
+  }
+  return false;
+}
+
 /// The read-modify-writes of a control cell whose memory has only one: Cell's update(change, order).
 ///
 /// `update` replaces the value by change(value) in one step, and returns the old value. It stores nothing if

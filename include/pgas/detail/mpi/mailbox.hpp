@@ -30,10 +30,8 @@ class mailbox {
   /// the receiver must find such a change. Throws errc::invalid_argument if the message exceeds
   /// max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, here_->mine.rank(), "try_send",
-                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
-    }
+    if (message.size() > max_message_bytes)
+      throw_too_long(here_->mine.rank(), message.size(), max_message_bytes);
     if (!here_->may_send(to)) {
       here_->by->poll();
       if (!here_->may_send(to)) return false;

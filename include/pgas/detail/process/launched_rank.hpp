@@ -49,4 +49,11 @@ struct launched_rank {
   }
 };
 
+/// Throws errc::unsupported if a launcher has started this process. `why` says which of its ranks cannot be
+/// started so.
+inline void refuse_launcher(std::string_view why) {
+  if (setting::variable("PGAS_JOB_FD").given())
+    throw_error(errc::unsupported, -1, {why, ": start the program itself, without pgas-run"});
+}
+
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

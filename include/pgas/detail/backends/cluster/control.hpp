@@ -9,6 +9,7 @@
 #include <pgas/detail/backends/cluster/wire.hpp>
 #include <pgas/detail/backends/process_map/control.hpp>
 #include <pgas/detail/backends/process_map/mailbox.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/mpi/mailbox.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <string>
@@ -48,10 +49,7 @@ class cluster_mailbox {
   /// Sends if the receiver has room, and if no change by this rank of a third rank's word is under way.
   /// Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, self_, "try_send",
-                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
-    }
+    if (message.size() > max_message_bytes) throw_too_long(self_, message.size(), max_message_bytes);
     rank_t const index = where_.index_of(to);
     if (index < 0) return far_->try_send(to, message);
     if (!is_settled()) {
@@ -245,12 +243,7 @@ class cluster_control : public control_of_locks {
   template <class Word, std::predicate<word> Predicate>
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
-    auto const condition = [&] {
-      for (found = 0; found < words.size(); ++found) {
-        if (predicate(words[found].load(std::memory_order_acquire))) return true;
-      }
-      return false;
-    };
+    auto const condition = [&] { return look_at_all(words, predicate, found); };
     bool const all_near =
         std::all_of(words.begin(), words.end(), [](Word const& w) { return w.near_ != nullptr; });
     if (!all_near) return wait_far(condition, why), found;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/detail/backends/loopback/agent.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <pgas/detail/job/service.hpp>
 #include <string>
@@ -27,11 +28,7 @@ class message_mailbox {
   /// Sends if the receiver has room. Throws errc::invalid_argument if the message exceeds max_message_bytes.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     loopback::agent& mine = held_.owner();
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, mine.rank(), "try_send",
-                  std::to_string(message.size()) + " bytes exceed the largest message, " +
-                      std::to_string(max_message_bytes));
-    }
+    if (message.size() > max_message_bytes) throw_too_long(mine.rank(), message.size(), max_message_bytes);
     mine.settle("try_send",
                 ranks_.to_world(to));  // the receiver of the letter finds this rank's earlier stores
     if (!box_->take_room(static_cast<std::size_t>(to))) return false;
@@ -228,15 +225,7 @@ class message_control : public control_of_locks {
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
     bool const all_own = std::all_of(words.begin(), words.end(), [](Word const& w) { return w.is_own(); });
-    wait(
-        [&] {
-          for (found = 0; found < words.size(); ++found) {
-            if (predicate(words[found].load(std::memory_order_acquire)))
-              return true;  // acquire: as in wait_until
-          }
-          return false;
-        },
-        why, all_own);
+    wait([&] { return look_at_all(words, predicate, found); }, why, all_own);
     return found;
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/control/hand_on_line.hpp>
 #include <pgas/detail/control/handing_cell.hpp>
 #include <pgas/detail/job/bell.hpp>
@@ -145,14 +146,8 @@ class mapped_control : public control_of_locks {
   std::size_t wait_any(std::span<Word> words, Predicate&& predicate, waiting_for const& why) const {
     std::size_t found = 0;
     wait_for(
-        extent_.owner(),
-        [&] {
-          for (found = 0; found < words.size(); ++found) {
-            if (predicate(words[found].load(std::memory_order_acquire))) return true;
-          }
-          return false;
-        },
-        why, label_, [&] { return ranks_.to_world(why.awaited); },
+        extent_.owner(), [&] { return look_at_all(words, predicate, found); }, why, label_,
+        [&] { return ranks_.to_world(why.awaited); },
         [&] {
           plain_list<std::uint32_t*> bells;
           for (auto const& each : words) bells.push_back(beside(each.at_));

@@ -58,7 +58,7 @@ class mapped_mailbox {
   template <std::invocable<std::byte*> Write>
   [[nodiscard]] bool try_write(rank_t to, std::size_t bytes, Write&& write) {
     if (bytes > max_message_bytes) [[unlikely]]
-      refuse(bytes);
+      throw_too_long(ranks_.self(), bytes, max_message_bytes);
     return try_mark(to, [&](entry& e) {
       write(e.data);
       return static_cast<word>(bytes);
@@ -217,12 +217,6 @@ class mapped_mailbox {
     return rings_[static_cast<std::size_t>(to) * static_cast<std::size_t>(ranks_.size()) +
                   static_cast<std::size_t>(from)];
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t bytes) const {
-    throw error(
-        errc::invalid_argument, ranks_.self(), "try_send",
-        std::to_string(bytes) + " bytes exceed the largest message, " + std::to_string(max_message_bytes));
-  }
-
   held_extent extent_;
   team_ranks ranks_;
   ring* rings_;                        ///< by receiver, then by sender

@@ -10,6 +10,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/detail/copy/bulk_copy.hpp>
+#include <pgas/detail/elements/uninterrupted_segment.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <string>
@@ -23,8 +24,9 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// A put is a memcpy, and a control word is a plain integer. A wait whose condition is false is a deadlock.
 class self {
  public:
-  // Payload: the concept `segment`, refined by `local_segment`, `shared_segment` and `atomic_segment`.
-  class segment_type {
+  // Payload: the concept `segment`, refined by `local_segment`, `shared_segment` and `atomic_segment`. There
+  // is no other rank, so the base reads and writes an element to modify it.
+  class segment_type : public detail::uninterrupted_segment<segment_type> {
    public:
     explicit segment_type(std::size_t bytes)
         : memory_(bytes / sizeof(line) + 1), part_(reinterpret_cast<std::byte*>(memory_.data()), bytes) {}
@@ -41,38 +43,6 @@ class self {
     }
     void get(location at, bytes_out into) noexcept {
       detail::bulk_copy(into.data(), part(0) + at.offset, into.size());
-    }
-    done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
-    done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
-    static void flush(rank_t) noexcept {}
-    static void flush_all() noexcept {}
-    static void flush_local(rank_t) noexcept {}
-    static void flush_local_all() noexcept {}
-
-    // There is no other rank, so a read followed by a write is atomic.
-    template <class T>
-    static constexpr bool is_atomic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
-    template <class T, class Op>
-    T fetch_op(location at, T value, Op op) noexcept {
-      T const old = atomic_load<T>(at);
-      atomic_store(at, op(old, value));
-      return old;
-    }
-    template <class T>
-    T compare_exchange(location at, T expected, T desired) noexcept {
-      T const old = atomic_load<T>(at);
-      if (std::memcmp(&old, &expected, sizeof(T)) == 0) atomic_store(at, desired);
-      return old;
-    }
-    template <class T>
-    T atomic_load(location at) noexcept {
-      T value;
-      get(at, std::as_writable_bytes(std::span(&value, 1)));
-      return value;
-    }
-    template <class T>
-    void atomic_store(location at, T value) noexcept {
-      put(at, std::as_bytes(std::span(&value, 1)));
     }
 
    private:

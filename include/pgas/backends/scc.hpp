@@ -7,13 +7,11 @@
 #include <memory>
 #include <pgas/coherence/write_through.hpp>
 #include <pgas/concepts/backend.hpp>
-#include <pgas/detail/job/ranks.hpp>
-#include <pgas/detail/job/wait.hpp>
+#include <pgas/detail/machines/backend.hpp>
 #include <pgas/detail/machines/scc/control.hpp>
 #include <pgas/detail/machines/scc/mailbox.hpp>
 #include <pgas/detail/machines/scc/segment.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
-#include <pgas/detail/process/setting.hpp>
 #include <pgas/machines/scc/heat_map.hpp>
 #include <pgas/machines/scc/interrupts.hpp>
 #include <pgas/machines/scc/registers.hpp>
@@ -73,14 +71,6 @@ auto run_schedules(pgas::scc::options const& how, Run const& run) {
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
-namespace detail::scc {
-
-/// The bootstrap of the chip's ranks, before they have memory.
-using rank_bootstrap = emulation::rank_bootstrap<chip>;
-static_assert(bootstrap<rank_bootstrap>);
-
-}  // namespace detail::scc
-
 namespace backends {
 
 /// An emulator of Intel's 48-core Single-chip Cloud Computer, whose cores have private caches without
@@ -96,26 +86,22 @@ namespace backends {
 /// use of links and controllers. scc::interrupts_of(team) lets cores interrupt each other and sleep until an
 /// interrupt.
 /// Source: Christgau 2017; Intel's SCC external architecture specification as quoted there.
-class scc {
+class scc : public detail::emulation::machine_backend<scc, detail::scc::chip> {
+  friend machine_backend;
+
  public:
   using segment_type = detail::scc_segment;
   using control_type = detail::scc_control;
   using mailbox_type = detail::scc_mailbox;
   using default_coherence = coherence::write_through;
-  using handle = std::uint64_t;
 
   static constexpr std::string_view name = "scc";
-  static constexpr progress progress_by = progress::hardware;
   static constexpr rank_t max_ranks = detail::scc::scheduler::most_cores;
 
   /// Runs main(backend, bootstrap) on a fiber for each rank; returns the bootstrap.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    if (detail::setting::variable("PGAS_JOB_FD").given()) {
-      throw error(errc::unsupported, detail::job::supervisor,
-                  "run: the cores of the emulated chip are fibers of one process: start the program itself, "
-                  "without pgas-run");
-    }
+    detail::refuse_launcher("run: the cores of the emulated chip are fibers of one process");
     if (ranks > max_ranks) {
       throw error(errc::invalid_argument, detail::job::supervisor,
                   "run: the chip has " + std::to_string(max_ranks) + " cores, and " + std::to_string(ranks) +
@@ -132,102 +118,53 @@ class scc {
   /// Further launches of this thread run the program by n schedules, see scc::options::schedules.
   static void run_by_schedules(unsigned n) noexcept { pgas::scc::with_options::chosen().schedules = n; }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
-  [[nodiscard]] locality locality_of(rank_t rank) const {
-    return rank == this->rank() ? locality::self : locality::node;
-  }
-
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     std::vector<detail::scc::part_place> parts;
     parts.reserve(sizes.size());
     for (rank_t r = 0; r < size(); ++r) {
-      parts.push_back({ranks_.to_world(r), 0, sizes[static_cast<std::size_t>(r)]});
+      parts.push_back({world_rank(r), 0, sizes[static_cast<std::size_t>(r)]});
     }
-    return chip_->parts.add(chip_->reserve_parts(std::move(parts)), sizes.size());
-  }
-  segment_type attach_segment(handle which, std::size_t own_bytes) const {
-    auto home = chip_->parts.attach(which, job_.rank());
-    if (home->parts().size() != static_cast<std::size_t>(size()) ||
-        home->parts()[static_cast<std::size_t>(rank())].bytes != own_bytes) {
-      throw error(errc::mismatch, job_.rank(), "attach",
-                  std::to_string(own_bytes) + " bytes for rank " + std::to_string(rank()) +
-                      " were asked for, but that is not what was reserved");
-    }
-    return {chip_, std::move(home), ranks_};
+    return machine_->parts.add(machine_->reserve_parts(std::move(parts)), sizes.size());
   }
   handle reserve_control(control_words words) const {
-    return chip_->words.add(std::make_shared<detail::scc::home_words>(size(), words),
-                            static_cast<std::size_t>(size()));
-  }
-  control_type attach_control(handle which, control_words words, std::string_view label) const {
-    auto home = chip_->words.attach(which, job_.rank());
-    if (!(home->words == words)) {
-      throw error(errc::mismatch, job_.rank(), "attach",
-                  "other control words were asked for than were reserved (" + std::string(label) + ")");
-    }
-    return {chip_, std::move(home), ranks_, label};
-  }
-  handle reserve_mailbox() const {
-    std::vector<rank_t> members;
-    members.reserve(static_cast<std::size_t>(size()));
-    for (rank_t r = 0; r < size(); ++r) members.push_back(ranks_.to_world(r));
-    return chip_->sections.add(std::make_shared<detail::scc::home_sections>(*chip_, std::move(members)),
+    return machine_->words.add(std::make_shared<detail::scc::home_words>(size(), words),
                                static_cast<std::size_t>(size()));
   }
-  mailbox_type attach_mailbox(handle which) const {
-    return {chip_, chip_->sections.attach(which, job_.rank()), ranks_};
+  handle reserve_mailbox() const {
+    return machine_->mailboxes.add(
+        std::make_shared<detail::scc::home_sections>(*machine_, detail::world_ranks_of(*this)),
+        static_cast<std::size_t>(size()));
   }
-  scc sub_team(group members, rank_t rank) const {
-    scc sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    return sub;
-  }
-
   /// The register of a rank's core. Control words use it for their read-modify-writes, so hold it briefly.
   [[nodiscard]] pgas::scc::test_and_set_register test_and_set(rank_t rank) const {
-    if (rank < 0 || rank >= size()) detail::throw_bad_rank(job_.rank(), "test_and_set", rank, size());
-    return {*chip_, job_.rank(), ranks_.to_world(rank)};
+    if (rank < 0 || rank >= size()) detail::throw_bad_rank(self_, "test_and_set", rank, size());
+    return {*machine_, self_, world_rank(rank)};
   }
   /// Atomic increment register i of the chip. Throws errc::out_of_range past the last one.
   [[nodiscard]] pgas::scc::increment_register increment_register(std::size_t i) const {
-    if (i >= chip_->increments().size()) {
-      throw error(errc::out_of_range, job_.rank(), "increment_register",
+    if (i >= machine_->increments().size()) {
+      throw error(errc::out_of_range, self_, "increment_register",
                   "register " + std::to_string(i) + " does not exist, the chip has " +
-                      std::to_string(chip_->increments().size()));
+                      std::to_string(machine_->increments().size()));
     }
-    return {*chip_, job_.rank(), i};
+    return {*machine_, self_, i};
   }
 
   /// See working_backend. Each store of another core to a control word calls the work, and takes its time.
   [[nodiscard]] std::unique_ptr<detail::scc::chip::work> while_waiting(std::function<void()> work) const {
-    return std::make_unique<detail::scc::chip::work>(chip_, job_.rank(), std::move(work));
+    return std::make_unique<detail::scc::chip::work>(machine_, self_, std::move(work));
   }
   /// Interrupts from and to the cores of these ranks.
-  [[nodiscard]] pgas::scc::interrupts interrupts() const { return {chip_, ranks_}; }
+  [[nodiscard]] pgas::scc::interrupts interrupts() const { return {machine_, ranks()}; }
 
-  void fail(std::string_view what) const noexcept {
-    job_.fail(what);
-    chip_->turns().wake_all();
-  }
-  /// Checks for failure. It also gives up the turn, so a program may loop on it.
-  void check(std::string_view operation) const {
-    chip_->pin_of(job_.rank()).look();
-    chip_->turns().point();
-    job_.check(operation);
-  }
-
-  /// The core's clock if the options choose one, else the world's.
-  [[nodiscard]] time_point now() const { return chip_->turns().now(job_.rank()); }
   void charge(std::uint64_t cycles) const {
-    chip_->at(job_.rank()).count().charged += cycles;
-    chip_->pin_of(job_.rank()).compute(clock() != nullptr ? cycles * clock()->core : 0);
+    machine_->at(self_).count().charged += cycles;
+    machine_->pin_of(self_).compute(clock() != nullptr ? cycles * clock()->core : 0);
   }
   /// The virtual time of this rank's core since the launch; 0 without a clock.
-  [[nodiscard]] pgas::scc::ticks virtual_time() const { return chip_->turns().time().now(job_.rank()); }
+  [[nodiscard]] pgas::scc::ticks virtual_time() const { return machine_->turns().time().now(self_); }
   /// The parameters of the chip's clock; null without a clock.
-  [[nodiscard]] pgas::scc::timing const* clock() const { return chip_->turns().how().clock; }
+  [[nodiscard]] pgas::scc::timing const* clock() const { return machine_->turns().how().clock; }
 
   /// Gives this thread's further launches a clock: formulas_533, unless the options choose another.
   static void use_clock() noexcept {
@@ -280,14 +217,7 @@ class scc {
     auto const chip = std::make_shared<detail::scc::chip>(job, how);
     {
       detail::error_recorder const recorder(chip->errors());
-      chip->turns().run([&](rank_t rank) {
-        auto const mine = job.as(rank);
-        detail::run_rank(mine, [&] {
-          detail::scc::rank_bootstrap boot(chip, mine);
-          main(scc(mine, chip), boot);
-        });
-        mine.mark_finished(rank);
-      });
+      run(chip, main);
     }
     if (chip->time() != nullptr) last_traffic() = chip->time()->report();
     last_counters().clear();
@@ -295,12 +225,7 @@ class scc {
     chip->errors().with_lines([&] { detail::throw_failure(job); });
     return job;
   }
-  scc(detail::job const& j, std::shared_ptr<detail::scc::chip> c)
-      : job_(j), chip_(std::move(c)), ranks_(j.rank(), j.size()) {}
-
-  detail::job job_;
-  std::shared_ptr<detail::scc::chip> chip_;
-  detail::team_ranks ranks_;
+  scc(std::shared_ptr<detail::scc::chip> c, rank_t self) : machine_backend(std::move(c), self) {}
 };
 static_assert(mailbox_backend<scc>);
 

@@ -12,6 +12,7 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/bootstrap.hpp>
 #include <pgas/concepts/mailbox.hpp>
+#include <pgas/detail/machines/backend.hpp>
 #include <pgas/detail/machines/simulated/control.hpp>
 #include <pgas/detail/machines/simulated/machine.hpp>
 #include <pgas/detail/machines/simulated/segment.hpp>
@@ -24,20 +25,13 @@
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
 /// Work that a rank does while it waits, as long as an object lives.
-class work {
+class work : public service {
  public:
   work(std::shared_ptr<machine> m, rank_t self, std::function<void()> what)
-      : machine_(std::move(m)), self_(self), what_(std::move(what)) {
-    machine_->of(self_).begin_work(what_);
+      : service(std::move(m), self, std::move(what)) {
+    machine_->of(rank_).begin_work();
   }
-  work(work const&) = delete;
-  work& operator=(work const&) = delete;
-  ~work() { machine_->of(self_).end_work(what_); }
-
- private:
-  std::shared_ptr<machine> machine_;
-  rank_t self_;
-  std::function<void()> what_;
+  ~work() { machine_->of(rank_).end_work(); }
 };
 
 /// The values that ranks exchange before they have memory, and their barrier. Takes no virtual time, except
@@ -71,10 +65,7 @@ class rank_bootstrap {
     all_->arrived = 0;
     change(all_->fences);
   }
-  void fail(std::string_view what) const {
-    machine_->turns().failed().note(self_, what);
-    machine_->turns().wake_all();
-  }
+  void fail(std::string_view what) const { machine_->turns().fail(self_, what); }
 
  private:
   void change(word& w) const {
@@ -89,12 +80,7 @@ class rank_bootstrap {
     waiting_for const why{.operation = "run"};
     team_ranks const everybody(self_, size());
     auto const is_new = [old = w](word now) { return now != old; };
-    wait mine{.self = self_,
-              .why = &why,
-              .label = "start or end of the job",
-              .ranks = &everybody,
-              .predicate = is_new,
-              .watches = watches};
+    wait mine{{.why = &why, .label = "start or end of the job", .ranks = &everybody}, self_, is_new, watches};
     machine_->await(mine);
   }
 
@@ -120,26 +106,11 @@ class simulated_mailbox {
   simulated_mailbox(std::shared_ptr<simulated::machine> m, std::shared_ptr<simulated::home_boxes> home,
                     team_ranks ranks)
       : machine_(std::move(m)), home_(std::move(home)), ranks_(std::move(ranks)) {}
-  simulated_mailbox(simulated_mailbox&&) noexcept = default;
-  simulated_mailbox& operator=(simulated_mailbox&& other) noexcept {
-    if (machine_) serve(nullptr);
-    machine_ = std::move(other.machine_);
-    home_ = std::move(other.home_);
-    ranks_ = std::move(other.ranks_);
-    service_ = std::move(other.service_);
-    return *this;
-  }
-  ~simulated_mailbox() {
-    if (machine_) serve(nullptr);
-  }
 
   /// Sends if the receiver's box has room. Throws errc::invalid_argument if the message is too long.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
     rank_t const self = ranks_.to_world(ranks_.self());
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, self, "try_send",
-                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
-    }
+    if (message.size() > max_message_bytes) throw_too_long(self, message.size(), max_message_bytes);
     simulated::letter l{.home = home_, .to = to, .from = ranks_.self(), .size = message.size(), .bytes = {}};
     if (!message.empty()) std::memcpy(l.bytes.data(), message.data(), message.size());
     return machine_->send(self, ranks_.to_world(to), std::move(l));
@@ -163,19 +134,17 @@ class simulated_mailbox {
 
   /// Calls `what` while this rank waits.
   void serve(std::function<void()> what) {
-    rank_t const self = ranks_.to_world(ranks_.self());
-    if (service_) machine_->of(self).end_service(*service_);
     service_.reset();
-    if (what == nullptr) return;
-    service_ = std::make_unique<std::function<void()>>(std::move(what));
-    machine_->of(self).begin_service(*service_);
+    if (what != nullptr)
+      service_ =
+          std::make_unique<simulated::service>(machine_, ranks_.to_world(ranks_.self()), std::move(what));
   }
 
  private:
   std::shared_ptr<simulated::machine> machine_;
   std::shared_ptr<simulated::home_boxes> home_;
   team_ranks ranks_;
-  std::unique_ptr<std::function<void()>> service_;
+  std::unique_ptr<simulated::service> service_;
 };
 static_assert(mailbox<simulated_mailbox>);
 
@@ -193,27 +162,21 @@ namespace pgas::inline PGAS_ASSERTIONS::backends {
 /// After a run, last_totals() and last_counters() say how many operations there were, over which distance,
 /// and how much memory a rank had. Source: LogGP (Alexandrov et al. 1995); the times of foMPI (Gerstenberger
 /// et al. 2014, section 3).
-class simulated {
+class simulated : public detail::emulation::machine_backend<simulated, detail::simulated::machine> {
  public:
   using segment_type = detail::simulated_segment;
   using control_type = detail::simulated_control;
   using mailbox_type = detail::simulated_mailbox;
   using default_coherence = coherence::coherent;
-  using handle = std::uint64_t;
 
   static constexpr std::string_view name = "simulated";
-  static constexpr progress progress_by = progress::hardware;
   static constexpr rank_t max_ranks = 65'536;
 
   /// Runs main(backend, bootstrap) on a fiber for each rank; returns the bootstrap.
   template <class Main>
   static detail::simulated::rank_bootstrap launch(rank_t ranks, Main const& main) {
     using namespace detail::simulated;
-    if (detail::setting::variable("PGAS_JOB_FD").given()) {
-      throw error(errc::unsupported, -1,
-                  "run: the simulated ranks are fibers of one process: start the program itself, without "
-                  "pgas-run");
-    }
+    detail::refuse_launcher("run: the simulated ranks are fibers of one process");
     if (ranks > max_ranks) {
       throw error(errc::invalid_argument, -1,
                   detail::text_of({"run: the simulation has at most ", max_ranks, " ranks, and ", ranks,
@@ -232,17 +195,14 @@ class simulated {
     return {m, all, 0};
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
   [[nodiscard]] locality locality_of(rank_t rank) const {
-    auto const d = machine_->net().between(self_, ranks_.to_world(rank));
+    auto const d = distance_of(rank);
     if (d == pgas::simulated::distance::self) return locality::self;
     return d == pgas::simulated::distance::node ? locality::node : locality::remote;
   }
   /// The distance of a rank, which says more than locality_of.
   [[nodiscard]] pgas::simulated::distance distance_of(rank_t rank) const {
-    return machine_->net().between(self_, ranks_.to_world(rank));
+    return machine_->net().between(self_, world_rank(rank));
   }
 
   /// See backend_of_nodes. Costs a look at each rank of the team.
@@ -251,63 +211,26 @@ class simulated {
     leader_of.reserve(static_cast<std::size_t>(size()));
     std::map<int, rank_t> first;
     for (rank_t rank = 0; rank < size(); ++rank)
-      leader_of.push_back(first.emplace(machine_->net().node_of(ranks_.to_world(rank)), rank).first->second);
+      leader_of.push_back(first.emplace(machine_->net().node_of(world_rank(rank)), rank).first->second);
     return node_ranges::of(std::move(leader_of));
   }
 
   handle reserve_segment(std::span<std::size_t const> sizes) const {
-    return machine_->parts.add(detail::simulated::home_parts::of(sizes, self_), size());
-  }
-  segment_type attach_segment(handle which, std::size_t own_bytes) const {
-    auto home = machine_->parts.attach(which, self_);
-    if (home->sizes.size() != static_cast<std::size_t>(size()) ||
-        home->sizes[static_cast<std::size_t>(rank())] != own_bytes) {
-      throw error(errc::mismatch, self_, "attach",
-                  detail::text_of({own_bytes, " bytes for rank ", rank(),
-                                   " were asked for, but that is not what was reserved"}));
-    }
-    return {machine_, std::move(home), ranks_};
+    return machine_->parts.add(detail::simulated::home_parts::of(sizes, self_), sizes.size());
   }
   handle reserve_control(control_words words) const {
-    return machine_->words.add(detail::simulated::home_words::of(words, size(), self_), size());
-  }
-  control_type attach_control(handle which, control_words words, std::string_view label) const {
-    auto home = machine_->words.attach(which, self_);
-    if (!(home->words == words)) {
-      throw error(errc::mismatch, self_, "attach",
-                  detail::text_of({"other control words were asked for than were reserved (", label, ")"}));
-    }
-    return {machine_, std::move(home), ranks_, label};
+    return machine_->words.add(detail::simulated::home_words::of(words, size(), self_),
+                               static_cast<std::size_t>(size()));
   }
   handle reserve_mailbox() const {
-    return machine_->boxes.add(std::make_shared<detail::simulated::home_boxes>(size()), size());
+    return machine_->mailboxes.add(std::make_shared<detail::simulated::home_boxes>(size()),
+                                   static_cast<std::size_t>(size()));
   }
-  mailbox_type attach_mailbox(handle which) const {
-    return {machine_, machine_->boxes.attach(which, self_), ranks_};
-  }
-  simulated sub_team(group members, rank_t rank) const {
-    simulated sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    return sub;
-  }
-
-  void fail(std::string_view what) const {
-    machine_->turns().failed().note(self_, what);
-    machine_->turns().wake_all();
-  }
-  /// Checks for failure. It also takes the time of a poll and gives up the turn, so a program may loop on it.
-  void check(std::string_view operation) const {
-    machine_->look(self_);
-    machine_->turns().failed().check(self_, operation);
-  }
-
   /// See working_backend. Each change of one of this rank's words calls the work, which takes its time.
   [[nodiscard]] std::unique_ptr<detail::simulated::work> while_waiting(std::function<void()> work) const {
     return std::make_unique<detail::simulated::work>(machine_, self_, std::move(work));
   }
 
-  /// The rank's virtual clock.
-  [[nodiscard]] time_point now() const { return machine_->turns().now(self_); }
   void charge(std::uint64_t cycles) const {
     machine_->count(self_).charged += cycles;
     machine_->turns().clock(self_) += machine_->net().compute(cycles);
@@ -351,11 +274,7 @@ class simulated {
   };
 
   simulated(std::shared_ptr<detail::simulated::machine> m, rank_t self)
-      : machine_(std::move(m)), ranks_(self, machine_->turns().size()), self_(self) {}
-
-  std::shared_ptr<detail::simulated::machine> machine_;
-  detail::team_ranks ranks_;
-  rank_t self_;  ///< in the job
+      : machine_backend(std::move(m), self) {}
 };
 static_assert(mailbox_backend<simulated> && working_backend<simulated> && backend_of_nodes<simulated>);
 

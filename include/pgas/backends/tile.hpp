@@ -8,15 +8,15 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/detail/elements/uninterrupted_segment.hpp>
+#include <pgas/detail/machines/backend.hpp>
 #include <pgas/detail/machines/tile/channel.hpp>
 #include <pgas/detail/machines/tile/control.hpp>
 #include <pgas/detail/machines/tile/machine.hpp>
 #include <pgas/detail/process/one_per_process.hpp>
-#include <pgas/detail/process/setting.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,16 +24,15 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// Payload in memory that all cores share and the machine keeps coherent: a put is a memcpy, and takes no
 /// virtual time. One core runs at a time and keeps its turn meanwhile, so each access is atomic.
-class tile_segment {
+class tile_segment : public uninterrupted_segment<tile_segment> {
  public:
-  tile_segment(std::shared_ptr<tile_machine::home_parts> home, team_ranks ranks)
+  tile_segment(std::shared_ptr<tile_machine::machine> const& /*m*/,
+               std::shared_ptr<tile_machine::home_parts> home, team_ranks ranks)
       : home_(std::move(home)), ranks_(std::move(ranks)) {}
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept {
-    return home_->sizes[static_cast<std::size_t>(rank)];
-  }
+  [[nodiscard]] std::size_t part_bytes(rank_t rank) const noexcept { return home_->bytes_of(rank); }
   [[nodiscard]] std::byte* part(rank_t rank) noexcept {
     return reinterpret_cast<std::byte*>(home_->memory[static_cast<std::size_t>(rank)].data());
   }
@@ -44,37 +43,6 @@ class tile_segment {
   }
   void get(location at, bytes_out into) noexcept {
     if (!into.empty()) std::memcpy(into.data(), part(at.rank) + at.offset, into.size());
-  }
-  done rput(location at, bytes_in from) noexcept { return put(at, from), done{}; }
-  done rget(location at, bytes_out into) noexcept { return get(at, into), done{}; }
-  static void flush(rank_t) noexcept {}
-  static void flush_all() noexcept {}
-  static void flush_local(rank_t) noexcept {}
-  static void flush_local_all() noexcept {}
-
-  template <class T>
-  static constexpr bool is_atomic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
-  template <class T, class Op>
-  T fetch_op(location at, T value, Op op) noexcept {
-    T const old = atomic_load<T>(at);
-    atomic_store(at, static_cast<T>(op(old, value)));
-    return old;
-  }
-  template <class T>
-  T compare_exchange(location at, T expected, T desired) noexcept {
-    T const old = atomic_load<T>(at);
-    if (std::memcmp(&old, &expected, sizeof(T)) == 0) atomic_store(at, desired);
-    return old;
-  }
-  template <class T>
-  T atomic_load(location at) noexcept {
-    T value;
-    get(at, std::as_writable_bytes(std::span(&value, 1)));
-    return value;
-  }
-  template <class T>
-  void atomic_store(location at, T value) noexcept {
-    put(at, std::as_bytes(std::span(&value, 1)));
   }
 
  private:
@@ -99,10 +67,7 @@ class tile_mailbox {
 
   /// Sends if the receiver has room. Throws errc::invalid_argument if the message is too long.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, self_, "try_send",
-                  text_of({message.size(), " bytes exceed the largest message, ", max_message_bytes}));
-    }
+    if (message.size() > max_message_bytes) throw_too_long(self_, message.size(), max_message_bytes);
     machine_->access(self_);
     std::size_t const number = home_->number(to, ranks_.self());
     auto& letters = home_->all[number];
@@ -135,7 +100,8 @@ class tile_mailbox {
   void serve(std::function<void()> what) {
     service_.reset();
     if (what != nullptr)
-      service_ = std::make_unique<tile_machine::machine::service>(machine_, self_, std::move(what));
+      service_ =
+          std::make_unique<emulation::service<tile_machine::machine>>(machine_, self_, std::move(what));
   }
 
  private:
@@ -143,21 +109,13 @@ class tile_mailbox {
   std::shared_ptr<tile_machine::home_letters> home_;
   team_ranks ranks_;
   rank_t self_;  ///< number in the job
-  std::unique_ptr<tile_machine::machine::service> service_;
+  std::unique_ptr<emulation::service<tile_machine::machine>> service_;
 };
 static_assert(mailbox<tile_mailbox>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS {
-
-namespace detail::tile_machine {
-
-/// The bootstrap of the machine's ranks, before they have memory.
-using rank_bootstrap = emulation::rank_bootstrap<machine>;
-static_assert(bootstrap<rank_bootstrap>);
-
-}  // namespace detail::tile_machine
 
 namespace backends {
 
@@ -173,28 +131,24 @@ namespace backends {
 /// Without a clock, a schedule or a search decides the order of the cores' steps and the arrival of each
 /// message. A rank keeps its turn until a call of the library, so it may wait only through the library.
 /// Source: Shahmirzadi 2014, sections 3.2 and 3.5, tables 3.1 and 3.2.
-class tile {
+class tile : public detail::emulation::machine_backend<tile, detail::tile_machine::machine> {
+  friend machine_backend;
+
  public:
   using segment_type = detail::tile_segment;
   using control_type = detail::tile_control;
   using channel_type = detail::tile_channel;
   using mailbox_type = detail::tile_mailbox;
   using default_coherence = coherence::coherent;
-  using handle = std::uint64_t;
 
   static constexpr std::string_view name = "tile";
-  static constexpr progress progress_by = progress::hardware;
   static constexpr rank_t max_ranks = pgas::tile_machine::most_cores;
 
   /// Runs main(backend, bootstrap) on a fiber for each rank; returns the job. Throws errc::invalid_argument
   /// if the machine has fewer cores.
   template <class Main>
   static detail::job launch(rank_t ranks, Main const& main) {
-    if (detail::setting::variable("PGAS_JOB_FD").given()) {
-      throw error(errc::unsupported, detail::job::supervisor,
-                  "run: the cores of the emulated machine are fibers of one process: start the program "
-                  "itself, without pgas-run");
-    }
+    detail::refuse_launcher("run: the cores of the emulated machine are fibers of one process");
     auto const how = pgas::tile_machine::with_options::chosen();
     if (rank_t const cores = how.is_timed() ? how.clock->cores : max_ranks; ranks > cores) {
       throw error(errc::invalid_argument, detail::job::supervisor,
@@ -204,97 +158,42 @@ class tile {
     }
     auto job = detail::job::create(ranks, false);
     auto const machine = std::make_shared<detail::tile_machine::machine>(job, how);
-    machine->turns().run([&](rank_t rank) {
-      auto const mine = job.as(rank);
-      detail::run_rank(mine, [&] {
-        detail::tile_machine::rank_bootstrap boot(machine, mine);
-        main(tile(mine, machine), boot);
-      });
-      mine.mark_finished(rank);
-    });
+    run(machine, main);
     last_counters().clear();
     for (rank_t r = 0; r < ranks; ++r) last_counters().push_back(machine->count(r));
     detail::throw_failure(job);
     return job;
   }
 
-  [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
-  [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] rank_t world_rank(rank_t rank) const { return ranks_.to_world(rank); }
-  [[nodiscard]] locality locality_of(rank_t rank) const {
-    return rank == this->rank() ? locality::self : locality::node;
-  }
-
   handle reserve_segment(std::span<std::size_t const> sizes) const {
     for (std::size_t const size : sizes) {
       if (size > most_bytes) {
-        throw error(errc::no_space, job_.rank(), "reserve",
+        throw error(errc::no_space, self_, "reserve",
                     std::to_string(size) + " bytes were asked for, and a part of the emulated machine has " +
                         std::to_string(most_bytes) + " at most: ask for fewer");
       }
     }
     return machine_->parts.add(std::make_shared<detail::tile_machine::home_parts>(sizes), sizes.size());
   }
-  segment_type attach_segment(handle which, std::size_t own_bytes) const {
-    auto home = machine_->parts.attach(which, job_.rank());
-    if (home->sizes.size() != static_cast<std::size_t>(size()) ||
-        home->sizes[static_cast<std::size_t>(rank())] != own_bytes) {
-      throw error(errc::mismatch, job_.rank(), "attach",
-                  std::to_string(own_bytes) + " bytes for rank " + std::to_string(rank()) +
-                      " were asked for, but that is not what was reserved");
-    }
-    return {std::move(home), ranks_};
-  }
   handle reserve_control(control_words words) const {
     return machine_->words.add(std::make_shared<detail::tile_machine::home_words>(size(), words),
                                static_cast<std::size_t>(size()));
-  }
-  control_type attach_control(handle which, control_words words, std::string_view label) const {
-    auto home = machine_->words.attach(which, job_.rank());
-    if (!(home->words == words)) {
-      throw error(errc::mismatch, job_.rank(), "attach",
-                  "other control words were asked for than were reserved (" + std::string(label) + ")");
-    }
-    return {machine_, std::move(home), ranks_, label};
   }
   handle reserve_mailbox() const {
     return machine_->mailboxes.add(std::make_shared<detail::tile_machine::home_letters>(size()),
                                    static_cast<std::size_t>(size()));
   }
-  mailbox_type attach_mailbox(handle which) const {
-    return {machine_, machine_->mailboxes.attach(which, job_.rank()), ranks_};
-  }
   handle reserve_channel() const {
-    std::vector<rank_t> members(static_cast<std::size_t>(size()));
-    for (rank_t r = 0; r < size(); ++r) members[static_cast<std::size_t>(r)] = ranks_.to_world(r);
-    return machine_->queues.add(std::make_shared<detail::tile_machine::home_queues>(std::move(members)),
-                                static_cast<std::size_t>(size()));
+    return machine_->queues.add(
+        std::make_shared<detail::tile_machine::home_queues>(detail::world_ranks_of(*this)),
+        static_cast<std::size_t>(size()));
   }
   channel_type attach_channel(handle which, std::string_view label) const {
-    return {machine_, machine_->queues.attach(which, job_.rank()), ranks_, label};
+    return {machine_, machine_->queues.attach(which, self_), ranks(), label};
   }
-  tile sub_team(group members, rank_t rank) const {
-    tile sub = *this;
-    sub.ranks_ = ranks_.sub_team(members, rank);
-    return sub;
-  }
-
-  void fail(std::string_view what) const noexcept {
-    job_.fail(what);
-    machine_->turns().wake_all();
-  }
-  /// Checks for failure. It also gives up the turn, so a program may loop on it.
-  void check(std::string_view operation) const {
-    machine_->begin(job_.rank());
-    machine_->turns().point();
-    job_.check(operation);
-  }
-
-  /// The core's clock; without one, the world's.
-  [[nodiscard]] time_point now() const { return machine_->turns().now(job_.rank()); }
-  void charge(std::uint64_t cycles) const { machine_->compute(job_.rank(), cycles); }
+  void charge(std::uint64_t cycles) const { machine_->compute(self_, cycles); }
   /// The virtual time of this rank's core since the launch, in cycles; 0 without a clock.
-  [[nodiscard]] pgas::tile_machine::cycles virtual_time() const { return machine_->now(job_.rank()); }
+  [[nodiscard]] pgas::tile_machine::cycles virtual_time() const { return machine_->now(self_); }
   /// The times of the machine; null without a clock.
   [[nodiscard]] pgas::tile_machine::costs const* clock() const { return machine_->how().clock; }
 
@@ -311,12 +210,7 @@ class tile {
 
   static constexpr std::size_t most_bytes = std::size_t{1} << 32U;
 
-  tile(detail::job const& j, std::shared_ptr<detail::tile_machine::machine> m)
-      : job_(j), machine_(std::move(m)), ranks_(j.rank(), j.size()) {}
-
-  detail::job job_;
-  std::shared_ptr<detail::tile_machine::machine> machine_;
-  detail::team_ranks ranks_;
+  tile(std::shared_ptr<detail::tile_machine::machine> m, rank_t self) : machine_backend(std::move(m), self) {}
 };
 static_assert(channel_backend<tile> && mailbox_backend<tile>);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <pgas/concepts/bootstrap.hpp>
@@ -46,6 +47,28 @@ class registry {
   handle last_ = 0;
 };
 
+/// A function that a rank of a machine calls while it waits, so that it answers messages.
+template <class Machine>
+class service {
+ public:
+  service(std::shared_ptr<Machine> m, rank_t rank, std::function<void()> run)
+      : machine_(std::move(m)), rank_(rank), run_(std::move(run)) {
+    machine_->begin_service(rank_, *this);
+  }
+  service(service const&) = delete;
+  service& operator=(service const&) = delete;
+  ~service() { machine_->end_service(rank_, *this); }
+
+  void run() const { run_(); }
+
+ protected:
+  std::shared_ptr<Machine> machine_;
+  rank_t rank_;  ///< in the job
+
+ private:
+  std::function<void()> run_;
+};
+
 /// The meeting of ranks before they have memory: the count of arrivals, and the cores that wait for the fence
 /// or for a key.
 struct meeting_place {
@@ -82,10 +105,7 @@ class rank_bootstrap {
     }
     wait([&] { return m.arrived >= all; });
   }
-  void fail(std::string_view what) const noexcept {
-    job_.fail(what);
-    machine_->turns().wake_all();
-  }
+  void fail(std::string_view what) const noexcept { machine_->turns().fail(rank(), what); }
 
  private:
   template <class Condition>

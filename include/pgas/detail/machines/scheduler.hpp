@@ -87,7 +87,7 @@ class scheduler {
     current_ = -1;
   }
 
-  [[nodiscard]] rank_t cores() const noexcept { return job_.size(); }
+  [[nodiscard]] rank_t size() const noexcept { return job_.size(); }
   /// The lock holders of a rank.
   [[nodiscard]] held_locks& locks_of(rank_t rank) const noexcept { return job_.as(rank).locks(); }
   [[nodiscard]] rank_t current() const noexcept { return current_; }
@@ -176,8 +176,8 @@ class scheduler {
     idle_ &= ~bit(self);
     if (late) time_.set(self, std::max(time_.now(self), in_ticks(mine.deadline)));
     blocked const waited = std::exchange(mine, {});
-    check(self, why);
-    if (late) waited.throw_late(self);
+    check(self, why.operation);
+    if (late) waited.throw_late(self, blocked_.size());
   }
 
   /// Suspends the running core until a word changes that has the core in its `waiting`. Throws like
@@ -188,15 +188,15 @@ class scheduler {
     rank_t const self = current_;
     auto& mine = blocked_[static_cast<std::size_t>(self)];
     while (!condition()) {
-      check(self, why);
+      check(self, why.operation);
       for (waiters* w : waiting) *w |= bit(self);
       mine = {&why, label, &ranks, deadline(why), false};
       runnable_ &= ~bit(self);
       switch_out();
       for (waiters* w : waiting) *w &= ~bit(self);
       blocked const waited = std::exchange(mine, {});
-      check(self, why);
-      if (waited.timed_out) waited.throw_late(self);
+      check(self, why.operation);
+      if (waited.timed_out) waited.throw_late(self, blocked_.size());
     }
   }
 
@@ -216,7 +216,7 @@ class scheduler {
   /// proceed.
   void pause(unsigned attempt, waiting_for const& why) {
     rank_t const self = current_;
-    check(self, why);
+    check(self, why.operation);
     if (is_timed()) {
       auto const units = 1 + dice_.below(std::size_t{1} << std::min(attempt, longest_pause));
       time_.spend(self, units * how_.pause());
@@ -229,7 +229,7 @@ class scheduler {
     runnable_ &= ~bit(self);
     switch_out();
     pausing_ &= ~bit(self);  // the job's failure wakes it, too
-    check(self, why);
+    check(self, why.operation);
   }
 
   /// Makes these cores runnable, so that they check their conditions again.
@@ -244,17 +244,23 @@ class scheduler {
   }
   void wake_all() noexcept { wake(unfinished_); }
 
+  /// Records that a rank has failed, and lets all others look at that.
+  void fail(rank_t rank, std::string_view what) noexcept {
+    job_.as(rank).fail(what);
+    wake_all();
+  }
+  /// Throws the job's failure, if there is one, as an error of this rank in an operation.
+  void check(rank_t self, std::string_view operation) const {
+    if (job_.failed()) [[unlikely]]
+      job_.as(self).check(operation);
+  }
+
  private:
   using clock = std::chrono::steady_clock;
   static constexpr unsigned longest_pause = 6;
   static constexpr std::uint64_t fewest_skipped = 8, kept_before_a_change = 2;
   static constexpr std::uint64_t turns_between_looks_at_the_clock = 4096;
 
-  /// Throws the job's failure, if there is one, as an error of this core's rank.
-  void check(rank_t self, waiting_for const& why) const {
-    if (job_.failed()) [[unlikely]]
-      job_.as(self).check(why.operation);
-  }
   [[nodiscard]] std::int64_t turn() noexcept { return is_timed() ? 1 : order_.length(); }
   [[nodiscard]] rank_t choose() {
     return is_timed() ? time_.earliest(runnable_) : order_.next(runnable_, current_, last_, points_);
@@ -346,7 +352,11 @@ class scheduler {
     }
     if (!job_.failed()) {
       rank_t const who = static_cast<rank_t>(std::countr_zero(unfinished_));
-      job_.mark_failed(who, describe(blocked_, job_), errc::deadlock);
+      auto const wait_of = [this](rank_t r) -> blocked const& {
+        return blocked_[static_cast<std::size_t>(r)];
+      };
+      auto const locks_of = [this](rank_t r) -> held_locks const& { return this->locks_of(r); };
+      job_.mark_failed(who, describe(size(), wait_of, locks_of, blocked_.size()), errc::deadlock);
     }
     wake(unfinished_);
   }

@@ -12,6 +12,7 @@
 #include <pgas/detail/checking/line_of_calls.hpp>
 #include <pgas/detail/checking/open_buffers.hpp>
 #include <pgas/detail/machines/bootstrap.hpp>
+#include <pgas/detail/machines/control.hpp>
 #include <pgas/detail/machines/scc/checker.hpp>
 #include <pgas/detail/machines/scc/clock.hpp>
 #include <pgas/detail/machines/scc/core.hpp>
@@ -49,6 +50,10 @@ class home_parts {
   ~home_parts();
 
   [[nodiscard]] std::vector<part_place> const& parts() const noexcept { return parts_; }
+  [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(parts_.size()); }
+  [[nodiscard]] std::uint64_t bytes_of(rank_t rank) const noexcept {
+    return parts_[static_cast<std::size_t>(rank)].bytes;
+  }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
  private:
@@ -58,24 +63,14 @@ class home_parts {
 };
 
 /// A control word, in its owner's memory; accesses pass all caches.
-struct chip_word {
-  word value = 0;
-  rank_t writer = -1;  ///< of a slot, once it has been stored to
-  waiters waiting = 0;
+struct chip_word : emulation::shared_word {
   std::unique_ptr<word_history> history;  ///< if the oracle is on, since the first store
 };
 
 /// The control words of one team or window.
-struct home_words {
-  home_words(rank_t ranks, control_words w)
-      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)), roots(ranks) {}
+struct home_words : emulation::home_words<chip_word> {
+  home_words(rank_t ranks, control_words w) : emulation::home_words<chip_word>(ranks, w), roots(ranks) {}
 
-  [[nodiscard]] chip_word& at(rank_t owner, std::size_t i) noexcept {
-    return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
-  }
-
-  control_words words;
-  std::vector<chip_word> all;
   call_records calls;  ///< of collectives, for the oracle
   root_clocks roots;   ///< for the oracle
 };
@@ -117,14 +112,16 @@ class chip {
     return increments_;
   }
   [[nodiscard]] clock* time() noexcept { return clock_ ? &*clock_ : nullptr; }
+  /// The running core looks for interrupts, and gives up its turn.
+  void look(rank_t self) {
+    pin_of(self).look();
+    turns_.point();
+  }
   /// The running core accesses a station outside its caches. Returns when the access takes place.
   void reach(rank_t self, station where, asks what) {
+    if (!clock_) return look(self);
     pin_of(self).look();
-    if (clock_) {
-      clock_->access(self, where, what);
-    } else {
-      turns_.point();
-    }
+    clock_->access(self, where, what);
   }
   /// The station that holds a core's control words.
   [[nodiscard]] station words_of(rank_t owner) const noexcept {
@@ -185,41 +182,24 @@ class chip {
     if (oracle_) oracle_->all_met();
   }
 
-  /// A function that a core calls while it waits, so that it answers messages.
-  class service {
-   public:
-    service(std::shared_ptr<chip> c, rank_t core, std::function<void()> run)
-        : chip_(std::move(c)), core_(core), run_(std::move(run)) {
-      chip_->services_[static_cast<std::size_t>(core_)].push_back(this);
-    }
-    service(service const&) = delete;
-    service& operator=(service const&) = delete;
-    ~service() { std::erase(chip_->services_[static_cast<std::size_t>(core_)], this); }
-
-   private:
-    friend chip;
-    std::shared_ptr<chip> chip_;
-    rank_t core_;
-    std::function<void()> run_;
-  };
+  void begin_service(rank_t core, emulation::service<chip>& one) {
+    services_[static_cast<std::size_t>(core)].push_back(&one);
+  }
+  void end_service(rank_t core, emulation::service<chip>& one) noexcept {
+    std::erase(services_[static_cast<std::size_t>(core)], &one);
+  }
   /// A service of a core that polls words itself: each store of another core to a word calls it.
-  class work : public service {
+  class work : public emulation::service<chip> {
    public:
-    work(std::shared_ptr<chip> const& c, rank_t core, std::function<void()> run)
-        : service(c, core, std::move(run)), of_(c.get()), which_(bit(core)) {
-      of_->at_work_[static_cast<std::size_t>(core)] += 1;
-      of_->working_ |= which_;
-      of_->call_services(core);  // for what was stored before
+    work(std::shared_ptr<chip> c, rank_t core, std::function<void()> run)
+        : service(std::move(c), core, std::move(run)) {
+      ++machine_->at_work_[static_cast<std::size_t>(core)];
+      machine_->working_ |= bit(core);
+      machine_->call_services(core);  // for what was stored before
     }
-    work(work const&) = delete;
-    work& operator=(work const&) = delete;
     ~work() {
-      if (--of_->at_work_[static_cast<std::size_t>(std::countr_zero(which_))] == 0) of_->working_ &= ~which_;
+      if (--machine_->at_work_[static_cast<std::size_t>(rank_)] == 0) machine_->working_ &= ~bit(rank_);
     }
-
-   private:
-    chip* of_;
-    waiters which_;
   };
   /// A core has stored to a word: the others that work while they wait poll theirs.
   void stored(rank_t by) noexcept {
@@ -238,7 +218,7 @@ class chip {
   bool serve(rank_t core) {
     auto const& all = services_[static_cast<std::size_t>(core)];
     if ((called_ & bit(core)) == 0 || (serving_ & bit(core)) != 0 || all.empty()) return false;
-    interrupt_pin::mask const no_interrupts(pin_of(core));  // a handler that waits could not be served
+    auto const no_interrupts = pin_of(core).mask();  // a handler that waits could not be served
     struct serving {
       chip& of;
       waiters which;
@@ -250,7 +230,7 @@ class chip {
     serving_ |= bit(core);
     while ((called_ & bit(core)) != 0) {
       called_ &= ~bit(core);
-      for (std::size_t i = 0; i < all.size(); ++i) all[i]->run_();
+      for (std::size_t i = 0; i < all.size(); ++i) all[i]->run();
     }
     if (clock_) turns_.wake(bit(core));  // the time of this look is not that of the next
     return true;
@@ -371,9 +351,9 @@ class chip {
   std::map<rank_t, std::string> last_wait_;
   std::uint64_t windows_ = 0;
   emulation::meeting_place meeting_;
-  std::vector<std::vector<service*>> services_;       ///< of each core
-  waiters called_ = 0;                                ///< cores that must call their services
-  waiters working_ = 0;                               ///< cores with services that look at words
+  std::vector<std::vector<emulation::service<chip>*>> services_;  ///< of each core
+  waiters called_ = 0;                                            ///< cores that must call their services
+  waiters working_ = 0;                                           ///< cores with services that look at words
   std::array<int, scheduler::most_cores> at_work_{};  ///< the number of these services of each core
   waiters serving_ = 0;                               ///< cores that do so now
 
@@ -381,9 +361,12 @@ class chip {
   // Declared last, since its entries return their memory to the members above.
   emulation::registry<home_parts> parts;
   emulation::registry<home_words> words;
-  emulation::registry<home_sections> sections;
+  emulation::registry<home_sections> mailboxes;
 };
 
 inline home_parts::~home_parts() { chip_->release_parts(parts_); }
+
+using rank_bootstrap = emulation::rank_bootstrap<chip>;
+static_assert(bootstrap<rank_bootstrap>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc

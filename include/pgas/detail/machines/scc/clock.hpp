@@ -85,7 +85,7 @@ class clock {
           load_of(uses_[station::at(station::controller, c).index()], "controller " + std::to_string(c)));
     }
     all.interface = load_of(uses_[station::at(station::interface, 0).index()], "system interface");
-    for (rank_t r = 0; r < turns_->cores(); ++r)
+    for (rank_t r = 0; r < turns_->size(); ++r)
       all.clocks.push_back(timing_.in_core_cycles(turns_->time().now(r)));
     return all;
   }

@@ -36,7 +36,7 @@ class core {
         clock_(c),
         pin_(&pin),
         adversary_(s.how().against, s.how().seed * 64 + static_cast<std::uint64_t>(number)),
-        table_(m, number, s.cores(), s.how().mappable_pages) {}
+        table_(m, number, s.size(), s.how().mappable_pages) {}
   core(core const&) = delete;
   core& operator=(core const&) = delete;
 

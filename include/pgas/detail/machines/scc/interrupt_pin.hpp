@@ -7,6 +7,7 @@
 #include <memory>
 #include <pgas/detail/machines/scc/clock.hpp>
 #include <pgas/detail/machines/scc/turns.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
@@ -61,7 +62,7 @@ class interrupt_pin {
       is_up_ = false;
       ++taken_;
       if (oracle_ != nullptr) oracle_->acquire(core_, known_);
-      mask const one_at_a_time(*this);
+      auto const one_at_a_time = mask();
       // The handler is no part of what it interrupts.
       checker_scope const any_order(oracle_, core_, order_scope::all);
       checker_scope const any_access(oracle_, core_, access_kind::own);
@@ -92,7 +93,7 @@ class interrupt_pin {
   void sleep_until(Condition&& condition, waiting_for const& why, team_ranks const& ranks) {
     for (;;) {
       {
-        mask const decide(*this);
+        auto const decide = mask();
         if (condition()) return;
       }
       auto const before = taken_;
@@ -104,17 +105,7 @@ class interrupt_pin {
   }
 
   /// Masks interrupts while it lives: the pin stays up.
-  class mask {
-   public:
-    explicit mask(interrupt_pin& p) noexcept : pin_(&p), before_(std::exchange(p.masked_, true)) {}
-    mask(mask const&) = delete;
-    mask& operator=(mask const&) = delete;
-    ~mask() { pin_->masked_ = before_; }
-
-   private:
-    interrupt_pin* pin_;
-    bool before_;
-  };
+  [[nodiscard]] scoped_value<bool> mask() noexcept { return {masked_, true}; }
 
   /// Sets the handler of interrupts; with null, the pin stays up. Returns the handler before.
   handler const* handle_by(handler const* h) noexcept { return std::exchange(handler_, h); }

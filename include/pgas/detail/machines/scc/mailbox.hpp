@@ -84,11 +84,8 @@ class scc_mailbox {
   /// Sends unless the previous message is still there. Throws errc::invalid_argument if the message is too
   /// long.
   [[nodiscard]] bool try_send(rank_t to, bytes_in message) {
-    if (message.size() > max_message_bytes) {
-      throw error(errc::invalid_argument, core_->number(), "try_send",
-                  std::to_string(message.size()) + " bytes exceed the largest message, " +
-                      std::to_string(max_message_bytes));
-    }
+    if (message.size() > max_message_bytes)
+      throw_too_long(core_->number(), message.size(), max_message_bytes);
     auto const section = at(to, ranks_.self());
     home_->room_is_wanted(to, ranks_.self()) = true;  // before the look: the receiver may make room after it
     std::uint32_t const sent = number(section);
@@ -132,8 +129,8 @@ class scc_mailbox {
   /// Calls `what` while this rank waits.
   void serve(std::function<void()> what) {
     service_.reset();
-    if (what == nullptr) return;
-    service_ = std::make_unique<scc::chip::service>(chip_, core_->number(), std::move(what));
+    if (what != nullptr)
+      service_ = std::make_unique<emulation::service<scc::chip>>(chip_, core_->number(), std::move(what));
   }
 
  private:
@@ -160,7 +157,7 @@ class scc_mailbox {
   std::shared_ptr<scc::home_sections> home_;
   team_ranks ranks_;
   scc::core* core_;
-  std::unique_ptr<scc::chip::service> service_;
+  std::unique_ptr<emulation::service<scc::chip>> service_;
 };
 static_assert(mailbox<scc_mailbox>);
 

@@ -5,6 +5,7 @@
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/scc/chip.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/vocabulary/request.hpp>
 #include <string>
 
@@ -123,18 +124,9 @@ class scc_segment {
       theirs.forget_tagged(*where, from.size());
   }
 
-  /// While the guard lives, loads copy elements that the program may never use: the oracle reports no race.
-  class copying_guard {
-   public:
-    explicit copying_guard(scc_segment& s) noexcept : segment_(&s) { s.is_copying_ = true; }
-    copying_guard(copying_guard const&) = delete;
-    copying_guard& operator=(copying_guard const&) = delete;
-    ~copying_guard() { segment_->is_copying_ = false; }
-
-   private:
-    scc_segment* segment_;
-  };
-  [[nodiscard]] copying_guard copying() noexcept { return copying_guard(*this); }
+  /// While the guard lives, loads copy elements that the program may never use: the oracle reports no
+  /// race.
+  [[nodiscard]] scoped_value<bool> copying() noexcept { return {is_copying_, true}; }
 
   /// See abandoned_segment.
   void abandon() noexcept { buffers().forget(home_.get()); }

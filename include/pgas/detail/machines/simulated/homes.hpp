@@ -20,36 +20,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
 
-/// Objects that one rank has reserved and all ranks of a team attach to. The last rank removes its object.
-template <class T>
-class registry {
- public:
-  std::uint64_t add(std::shared_ptr<T> made, rank_t holders) {
-    things_.emplace(++last_, thing{std::move(made), holders});
-    return last_;
-  }
-  std::shared_ptr<T> attach(std::uint64_t which, rank_t self) {
-    auto const found = things_.find(which);
-    if (found == things_.end()) {
-      throw error(errc::gone, self, "attach",
-                  text_of({"memory ", which, " does not exist; attach once on each rank"}));
-    }
-    auto& [made, left] = found->second;
-    if (--left > 0) return made;
-    auto last = std::move(made);
-    things_.erase(found);
-    return last;
-  }
-
- private:
-  struct thing {
-    std::shared_ptr<T> made;
-    rank_t left;
-  };
-  std::map<std::uint64_t, thing> things_;
-  std::uint64_t last_ = 0;
-};
-
 /// The parts of a segment.
 struct home_parts {
   /// Throws errc::no_space if the machine that simulates has too little memory for all parts together.
@@ -74,6 +44,11 @@ struct home_parts {
   home_parts(mapping m, std::vector<std::size_t> f, std::vector<std::size_t> s) noexcept
       : memory(std::move(m)), first(std::move(f)), sizes(std::move(s)) {}
 
+  [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(sizes.size()); }
+  [[nodiscard]] std::size_t bytes_of(rank_t rank) const noexcept {
+    return sizes[static_cast<std::size_t>(rank)];
+  }
+
   mapping memory;
   std::vector<std::size_t> first;  ///< the offset of each part
   std::vector<std::size_t> sizes;
@@ -90,8 +65,8 @@ struct home_words {
   home_words(mapping m, control_words w) noexcept : memory(std::move(m)), words(w) {}
 
   [[nodiscard]] std::size_t each() const noexcept { return words.slots + words.cells; }
-  [[nodiscard]] word* at(rank_t owner, std::size_t i) const noexcept {
-    return reinterpret_cast<word*>(memory.data()) + static_cast<std::size_t>(owner) * each() + i;
+  [[nodiscard]] word& at(rank_t owner, std::size_t i) const noexcept {
+    return reinterpret_cast<word*>(memory.data())[static_cast<std::size_t>(owner) * each() + i];
   }
 
   mapping memory;

@@ -30,9 +30,12 @@ class machine {
   [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] pgas::simulated::counters& count(rank_t r) noexcept { return of(r).count; }
 
-  registry<home_parts> parts;
-  registry<home_words> words;
-  registry<home_boxes> boxes;
+  void begin_service(rank_t self, service& one) { of(self).begin_service(one); }
+  void end_service(rank_t self, service& one) noexcept { of(self).end_service(one); }
+
+  emulation::registry<home_parts> parts;
+  emulation::registry<home_words> words;
+  emulation::registry<home_boxes> mailboxes;
 
   void run(function_ref<void(rank_t)> main) {
     auto const step = [this](event const& e) { take(e); };

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <pgas/concepts/control.hpp>
+#include <pgas/detail/machines/bootstrap.hpp>
 #include <pgas/detail/machines/simulated/event_queue.hpp>
 #include <pgas/detail/machines/simulated/homes.hpp>
 #include <pgas/machines/simulated/network.hpp>
@@ -137,6 +137,9 @@ class pool {
   std::vector<std::uint32_t> free_;
 };
 
+class machine;
+using service = emulation::service<machine>;
+
 /// The state of one rank in the machine, apart from its fiber: its operations under way, its memory and its
 /// services. A service is called when a letter has arrived; work is also called at each change of the rank's
 /// words.
@@ -152,19 +155,13 @@ class rank_state {
   bool is_flushing = false, flushes_gets_only = false;
   std::uint64_t dice = 0;
 
-  void begin_service(std::function<void()>& what) {
-    services_.push_back(&what);
+  void begin_service(service& one) {
+    services_.push_back(&one);
     has_mail_ = true;  // a letter may have come before
   }
-  void end_service(std::function<void()>& what) noexcept { std::erase(services_, &what); }
-  void begin_work(std::function<void()>& what) {
-    begin_service(what);
-    ++works_;
-  }
-  void end_work(std::function<void()>& what) noexcept {
-    end_service(what);
-    --works_;
-  }
+  void end_service(service& one) noexcept { std::erase(services_, &one); }
+  void begin_work() noexcept { ++works_; }
+  void end_work() noexcept { --works_; }
   [[nodiscard]] bool has_services() const noexcept { return !services_.empty(); }
   [[nodiscard]] bool works() const noexcept { return works_ != 0; }
   /// True if a service has something to do.
@@ -173,7 +170,7 @@ class rank_state {
   /// Calls the services until none has anything to do. A service may add another.
   void serve() {
     while (std::exchange(has_mail_, false)) {
-      for (std::size_t i = 0; i < services_.size(); ++i) (*services_[i])();
+      for (std::size_t i = 0; i < services_.size(); ++i) services_[i]->run();
     }
   }
 
@@ -187,7 +184,7 @@ class rank_state {
   }
 
  private:
-  std::vector<std::function<void()>*> services_;
+  std::vector<service*> services_;
   std::size_t works_ = 0;
   bool has_mail_ = false;
 };

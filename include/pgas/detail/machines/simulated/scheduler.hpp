@@ -249,7 +249,7 @@ class scheduler {
     for (watch& each : w.watches) watched(each.owner).remove(each);
     mine.clock = std::max(mine.clock, present_);
     failed_.check(self, w.why->operation);
-    if (w.is_late) w.throw_late();
+    if (w.timed_out) w.throw_late(self, wait::most_shown);
   }
 
   /// A word of an owner has changed. Calls wake(rank) for each rank whose wait this ends; it returns the time
@@ -275,14 +275,21 @@ class scheduler {
     plan_resume(r, std::max(at, clock(r)));
   }
 
-  /// Lets each waiting rank notice the failure.
+  /// Records that a rank has failed, and lets all others look at that.
+  void fail(rank_t rank, std::string_view what) {
+    failed_.note(rank, what);
+    wake_all();
+  }
+  /// Throws the failure, if there is one, as an error of this rank in an operation.
+  void check(rank_t self, std::string_view operation) const { failed_.check(self, operation); }
+
+ private:
   void wake_all() {
     for (rank_state& r : ranks_) {
       if (r.waits != nullptr) end(*r.waits);
     }
   }
 
- private:
   using world_clock = std::chrono::steady_clock;
   static constexpr ticks ticks_a_nanosecond = 1000;
   static constexpr std::size_t large_stack = std::size_t{256} << 10U, small_stack = std::size_t{64} << 10U;
@@ -326,15 +333,18 @@ class scheduler {
     if (e.what != event::deadline) return (*step_)(e);
     rank_state& late = ranks_[e.which];
     if (late.waits == nullptr || late.serial != e.serial || late.waits->is_over) return;
-    late.waits->is_late = true;
+    late.waits->timed_out = true;
     end(*late.waits);
   }
   void nobody_can_go_on() {
-    std::vector<wait const*> waits;
-    waits.reserve(ranks_.size());
-    for (rank_state const& r : ranks_) waits.push_back(r.waits);
-    auto const first = std::find_if(waits.begin(), waits.end(), [](wait const* w) { return w != nullptr; });
-    failed_.note(static_cast<rank_t>(first - waits.begin()), describe(waits, locks_), errc::deadlock);
+    auto const first =
+        std::find_if(ranks_.begin(), ranks_.end(), [](auto const& r) { return r.waits != nullptr; });
+    auto const wait_of = [this, none = emulation::blocked{}](rank_t r) -> emulation::blocked const& {
+      return of(r).waits == nullptr ? none : *of(r).waits;
+    };
+    auto const locks_of = [this](rank_t r) -> held_locks const& { return this->locks_of(r); };
+    failed_.note(static_cast<rank_t>(first - ranks_.begin()),
+                 emulation::describe(size(), wait_of, locks_of, wait::most_shown), errc::deadlock);
     wake_all();
   }
   [[noreturn]] void overflowed() const {

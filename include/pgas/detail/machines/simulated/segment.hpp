@@ -56,9 +56,7 @@ class simulated_segment {
 
   [[nodiscard]] rank_t rank() const noexcept { return ranks_.self(); }
   [[nodiscard]] rank_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] std::size_t part_bytes(rank_t r) const noexcept {
-    return home_->sizes[static_cast<std::size_t>(r)];
-  }
+  [[nodiscard]] std::size_t part_bytes(rank_t r) const noexcept { return home_->bytes_of(r); }
   [[nodiscard]] bytes_out local() noexcept { return {part(rank()), part_bytes(rank())}; }
 
   void put(location at, bytes_in from) {

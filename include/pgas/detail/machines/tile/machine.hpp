@@ -9,9 +9,11 @@
 #include <pgas/concepts/control.hpp>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/machines/bootstrap.hpp>
+#include <pgas/detail/machines/control.hpp>
 #include <pgas/detail/machines/scheduler.hpp>
 #include <pgas/detail/machines/tile/queue.hpp>
 #include <pgas/detail/machines/turn_order.hpp>
+#include <pgas/detail/types/scoped_value.hpp>
 #include <pgas/machines/tile/options.hpp>
 #include <span>
 #include <utility>
@@ -31,29 +33,16 @@ struct home_parts {
     for (std::size_t const size : sizes) memory.emplace_back(size / sizeof(line) + 1);
   }
 
+  [[nodiscard]] rank_t size() const noexcept { return static_cast<rank_t>(sizes.size()); }
+  [[nodiscard]] std::size_t bytes_of(rank_t rank) const noexcept {
+    return sizes[static_cast<std::size_t>(rank)];
+  }
+
   std::vector<std::size_t> sizes;
   std::vector<std::vector<line>> memory;
 };
 
-/// A control word, and the cores that wait for its change.
-struct shared_word {
-  word value = 0;
-  rank_t writer = -1;  ///< of a slot, once it has been stored to
-  waiters waiting = 0;
-};
-
-/// The control words of one team or window.
-struct home_words {
-  home_words(rank_t ranks, control_words w)
-      : words(w), all(static_cast<std::size_t>(ranks) * (w.slots + w.cells)) {}
-
-  [[nodiscard]] shared_word& at(rank_t owner, std::size_t i) noexcept {
-    return all[static_cast<std::size_t>(owner) * (words.slots + words.cells) + i];
-  }
-
-  control_words words;
-  std::vector<shared_word> all;
-};
+using home_words = emulation::home_words<emulation::shared_word>;
 
 /// The letters of one mailbox, for each receiver and sender.
 struct home_letters {
@@ -116,30 +105,17 @@ class machine {
   bool serve(rank_t self) {
     core& c = at(self);
     if (!c.is_called || c.serves || c.services.empty()) return false;
-    flag const serving(c.serves);
+    scoped_value const serving(c.serves, true);
     while (std::exchange(c.is_called, false)) {
-      for (std::size_t i = 0; i < c.services.size(); ++i) c.services[i]->run_();
+      for (std::size_t i = 0; i < c.services.size(); ++i) c.services[i]->run();
     }
     return true;
   }
 
-  /// A function that a core calls while it waits, so that it answers letters of a mailbox.
-  class service {
-   public:
-    service(std::shared_ptr<machine> m, rank_t core, std::function<void()> run)
-        : machine_(std::move(m)), core_(core), run_(std::move(run)) {
-      machine_->at(core_).services.push_back(this);
-    }
-    service(service const&) = delete;
-    service& operator=(service const&) = delete;
-    ~service() { std::erase(machine_->at(core_).services, this); }
-
-   private:
-    friend machine;
-    std::shared_ptr<machine> machine_;
-    rank_t core_;
-    std::function<void()> run_;
-  };
+  void begin_service(rank_t self, emulation::service<machine>& one) { at(self).services.push_back(&one); }
+  void end_service(rank_t self, emulation::service<machine>& one) noexcept {
+    std::erase(at(self).services, &one);
+  }
   /// Makes a core call its services in a wait.
   void call_services(rank_t whom) {
     at(whom).is_called = true;
@@ -152,6 +128,11 @@ class machine {
   void begin(rank_t self) {
     if (!turns_.is_timed()) turns_.point();
     if (how().by == pgas::tile_machine::delivery::interrupts) take(self, true);
+  }
+  /// The same for an instruction that takes no time, and gives up the turn.
+  void look(rank_t self) {
+    begin(self);
+    turns_.point();
   }
   /// Takes time. Returns when no other core has an earlier event.
   void spend(rank_t self, ticks time) {
@@ -220,7 +201,7 @@ class machine {
       ++taken;
       auto const handler = p->handlers[number];  // the handler may replace itself
       if (handler == nullptr) continue;
-      flag const handling(c.handles);
+      scoped_value const handling(c.handles, true);
       turns_.interrupt([&] { (*handler)(message.from, message.words); });
     }
     return taken;
@@ -268,18 +249,8 @@ class machine {
     bool dozes = false;      ///< until the time of its next event
     bool is_called = false;  ///< its services have something to do
     bool serves = false;
-    std::vector<service*> services;
+    std::vector<emulation::service<machine>*> services;
     counters count;
-  };
-  class flag {
-   public:
-    explicit flag(bool& is) noexcept : is_(&is) { is = true; }
-    flag(flag const&) = delete;
-    flag& operator=(flag const&) = delete;
-    ~flag() { *is_ = false; }
-
-   private:
-    bool* is_;
   };
 
   [[nodiscard]] core& at(rank_t rank) noexcept { return cores_[static_cast<std::size_t>(rank)]; }
@@ -291,7 +262,7 @@ class machine {
   void doze(rank_t self, ticks until) {
     auto& time = turns_.time();
     if (until > time.now(self)) {
-      flag const dozing(at(self).dozes);
+      scoped_value const dozing(at(self).dozes, true);
       turns_.until(until);
     }
     time.set(self, std::max(time.now(self), time.due(self)));
@@ -379,5 +350,8 @@ class machine {
   emulation::registry<home_queues> queues;
   emulation::registry<home_letters> mailboxes;
 };
+
+using rank_bootstrap = emulation::rank_bootstrap<machine>;
+static_assert(bootstrap<rank_bootstrap>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine

@@ -80,6 +80,8 @@ def main(compiler, sanitizer, models, how):
             units.setdefault(program, []).append(file)
     # What a build leaves out by doctest's suites.
     omitted = ['long'] * (models == 'telling') + ['serial'] * (sanitizer == 'thread')
+    for path in sorted(HERE.rglob('*.mutants')):
+        say('mutants', path.relative_to(HERE))
     for program, files in units.items():
         said = set().union(*(file.words for file in files))
         models_list = models_of(said)

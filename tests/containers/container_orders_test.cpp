@@ -15,15 +15,16 @@
 #include <pgas/containers/work_stealing_queue.hpp>
 #include <vector>
 
+#include "packed_ring_mutants.hpp"
 #include "support/ranks.hpp"
 #include "support/weak/model.hpp"
+#include "ticket_ring_mutants.hpp"
+#include "vector_mutants.hpp"
+#include "work_stealing_mutants.hpp"
 
 using namespace pgas_test;
 using pgas::takers;
 using pgas::word;
-using pgas::detail::append_fault;
-using pgas::detail::ring_fault;
-using pgas::detail::stealing_fault;
 
 namespace pgas_test::order_suite {
 
@@ -114,6 +115,9 @@ enum class turns {
   apart,        ///< in control words: ticket_ring
   in_the_cells  ///< packed_ring
 };
+template <turns Turns>
+using right_ring =
+    std::conditional_t<Turns == turns::apart, ticket_ring_mutants::none, packed_ring_mutants::none>;
 
 /// What a search of a right protocol has covered.
 struct coverage {
@@ -266,19 +270,19 @@ weak::model words_of(queue_program const& what) {
 }
 
 /// A ring of a program on such words.
-template <turns Turns, takers Takers, ring_fault Fault = ring_fault::none>
+template <turns Turns, takers Takers, class Mutant = right_ring<Turns>>
 auto ring_on(weak::model& m, rank_t self, pgas::detail::ring_places const& places) {
   weak::control words(m, self);
   if constexpr (Turns == turns::apart) {
-    return pgas::detail::ticket_ring<weak::control, late_elements, Takers, Fault>(
+    return typename Mutant::template ticket_ring<weak::control, late_elements, Takers>(
         words, late_elements(m, self, places.words().cells, places.cells), places);
   } else {
-    return pgas::detail::packed_ring<weak::control, packed_words, Takers, Fault>(
+    return typename Mutant::template packed_ring<weak::control, packed_words, Takers>(
         words, packed_words(m, self, places.home, places.cells), places);
   }
 }
 
-template <turns Turns, takers Takers, ring_fault Fault = ring_fault::none>
+template <turns Turns, takers Takers, class Mutant = right_ring<Turns>>
 std::string search_queue(weak::model& m, queue_program const& what, weak::bounds within, long most) {
   auto const places = places_of(what);
   std::size_t const first = places.words().cells;
@@ -286,7 +290,7 @@ std::string search_queue(weak::model& m, queue_program const& what, weak::bounds
   rank_t finished = 0;
   return m.search(within, most, [&](rank_t self) {
     weak::control words(m, self);
-    auto ring = ring_on<Turns, Takers, Fault>(m, self, places);
+    auto ring = ring_on<Turns, Takers, Mutant>(m, self, places);
     auto const is_set = words.cell(places.home, first + what.capacity);
     if (self == places.home) is_set.reset_unshared(1, std::memory_order_release);
     words.wait_until(is_set, [](word seen) { return seen != 0; }, {});
@@ -297,12 +301,12 @@ std::string search_queue(weak::model& m, queue_program const& what, weak::bounds
   });
 }
 
-template <turns Turns, takers Takers, ring_fault Fault>
+template <turns Turns, takers Takers, class Mutant>
 bool is_found_on_words() {
   for (long const most : {300, 5000}) {
     for (auto const& what : queue_programs(Takers)) {
       weak::model m = words_of(what);
-      if (!search_queue<Turns, Takers, Fault>(m, what, {2, 1}, most).empty()) return true;
+      if (!search_queue<Turns, Takers, Mutant>(m, what, {2, 1}, most).empty()) return true;
     }
   }
   return false;
@@ -332,33 +336,33 @@ TEST_CASE(
 }
 
 TEST_CASE("queue: each step of an inbox is needed, on words that show old values") {
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::no_arrival>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::close_at_once>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::close_unmarked>());
-  CHECK(is_found_on_words<turns::apart, takers::one, ring_fault::look_by_load>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::no_arrival>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::full_before_put>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::free_before_get>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::close_at_once>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::close_unmarked>());
+  CHECK(is_found_on_words<turns::apart, takers::one, ticket_ring_mutants::look_by_load>());
 }
 TEST_CASE("queue: each step of a queue for many is needed, on words that show old values") {
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::no_arrival>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::close_at_once>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::close_unmarked>());
-  CHECK(is_found_on_words<turns::apart, takers::any, ring_fault::look_by_load>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::no_arrival>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::full_before_put>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::free_before_get>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::close_at_once>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::close_unmarked>());
+  CHECK(is_found_on_words<turns::apart, takers::any, ticket_ring_mutants::look_by_load>());
 }
 
 TEST_CASE("queue: each step of a packed queue is needed, on words that show old values") {
-  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::one, ring_fault::close_at_once>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::full_before_put>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::free_before_get>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_words<turns::in_the_cells, takers::any, ring_fault::close_at_once>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, packed_ring_mutants::full_before_put>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, packed_ring_mutants::free_before_get>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, packed_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::one, packed_ring_mutants::close_at_once>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, packed_ring_mutants::full_before_put>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, packed_ring_mutants::free_before_get>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, packed_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_words<turns::in_the_cells, takers::any, packed_ring_mutants::close_at_once>());
 }
 
 TEST_CASE("queue: each memory order of its words is needed, on words that show old values") {
@@ -448,7 +452,7 @@ namespace scc = pgas::scc;
 [[maybe_unused]] bool const keeps_memory_of_chips =
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30) != 0 && ::mallopt(M_TRIM_THRESHOLD, 1 << 30) != 0;
 
-template <takers Takers, ring_fault Fault = ring_fault::none>
+template <takers Takers, class Mutant = ticket_ring_mutants::none>
 std::string play_queue_on_chip(queue_program const& what, rank_t owners = 1) {
   std::vector<std::vector<word>> popped(static_cast<std::size_t>(what.ranks));
   try {
@@ -458,8 +462,8 @@ std::string play_queue_on_chip(queue_program const& what, rank_t owners = 1) {
           pgas::detail::make_container_words(*team.state(), places.words(), "make_queue", [](auto&) {});
       auto const memory = pgas::make_window<word>(team, places.cells_each());
       using store = pgas::detail::element_store<std::remove_const_t<decltype(memory)>>;
-      pgas::detail::ticket_ring<decltype(words), store, Takers, Fault> ring(std::move(words), store(memory),
-                                                                            places);
+      typename Mutant::template ticket_ring<decltype(words), store, Takers> ring(std::move(words),
+                                                                                 store(memory), places);
       team.barrier();
       // The ranks are fibers of this process.
       popped[static_cast<std::size_t>(team.rank())] = play_queue(what, ring, team.rank());
@@ -505,13 +509,13 @@ void few_switches(std::string const& what, std::size_t switches, double seconds,
             << switches << " changes of turns\n";
 }
 
-template <takers Takers, ring_fault Fault>
+template <takers Takers, class Mutant>
 bool is_found_on_chip() {
   long runs = 0;
   for (int round = 0; round < 40; ++round) {
     for (auto const& what : queue_programs(Takers)) {
       auto const [more, wrong] =
-          random_orders(5, 20, [&] { return play_queue_on_chip<Takers, Fault>(what); });
+          random_orders(5, 20, [&] { return play_queue_on_chip<Takers, Mutant>(what); });
       runs += more;
       if (!wrong.empty()) return true;
     }
@@ -554,21 +558,21 @@ TEST_CASE("queue: elements come once and in order, in every order with few chang
 
 TEST_CASE("queue: on the chip each step of an inbox is needed") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(is_found_on_chip<takers::one, ring_fault::no_arrival>());
-  CHECK(is_found_on_chip<takers::one, ring_fault::full_before_put>());
-  CHECK(is_found_on_chip<takers::one, ring_fault::free_before_get>());
-  CHECK(is_found_on_chip<takers::one, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_chip<takers::one, ring_fault::close_at_once>());
-  CHECK(is_found_on_chip<takers::one, ring_fault::close_unmarked>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::no_arrival>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::full_before_put>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::free_before_get>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::close_at_once>());
+  CHECK(is_found_on_chip<takers::one, ticket_ring_mutants::close_unmarked>());
 }
 TEST_CASE("queue: on the chip each step of a queue for many is needed") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(is_found_on_chip<takers::any, ring_fault::no_arrival>());
-  CHECK(is_found_on_chip<takers::any, ring_fault::full_before_put>());
-  CHECK(is_found_on_chip<takers::any, ring_fault::free_before_get>());
-  CHECK(is_found_on_chip<takers::any, ring_fault::no_look_for_room>());
-  CHECK(is_found_on_chip<takers::any, ring_fault::close_at_once>());
-  CHECK(is_found_on_chip<takers::any, ring_fault::close_unmarked>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::no_arrival>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::full_before_put>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::free_before_get>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::no_look_for_room>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::close_at_once>());
+  CHECK(is_found_on_chip<takers::any, ticket_ring_mutants::close_unmarked>());
 }
 
 // Tasks.
@@ -630,9 +634,9 @@ weak::model words_of(task_program const& what) {
   return {what.ranks, {.slots = 1, .cells = ranks_type::words_each + what.cells + 1}};
 }
 
-template <stealing_fault Fault = stealing_fault::none>
+template <class Mutant = work_stealing_mutants::none>
 std::string search_tasks(weak::model& m, task_program const& what, weak::bounds within, long most) {
-  using ranks_type = pgas::detail::stealing_ranks<weak::control, late_elements, Fault>;
+  using ranks_type = typename Mutant::template stealing_ranks<weak::control, late_elements>;
   std::size_t const first = ranks_type::words_each;
   runs_of_nodes runs(what);
   rank_t finished = 0;
@@ -654,16 +658,16 @@ std::string search_tasks(weak::model& m, task_program const& what, weak::bounds 
   });
 }
 
-template <stealing_fault Fault>
+template <class Mutant>
 bool are_tasks_found_on_words() {
   for (auto const& what : task_programs()) {
     weak::model m = words_of(what);
-    if (!search_tasks<Fault>(m, what, {2, 1}, 5000).empty()) return true;
+    if (!search_tasks<Mutant>(m, what, {2, 1}, 5000).empty()) return true;
   }
   return false;
 }
 
-template <stealing_fault Fault = stealing_fault::none>
+template <class Mutant = work_stealing_mutants::none>
 std::string play_tasks_on_chip(task_program const& what) {
   runs_of_nodes runs(what);
   try {
@@ -671,7 +675,7 @@ std::string play_tasks_on_chip(task_program const& what) {
       using control_type = pgas::backends::scc::control_type;
       auto const memory = pgas::make_window<word>(team, what.cells);
       using store = pgas::detail::element_store<std::remove_const_t<decltype(memory)>>;
-      using ranks_type = pgas::detail::stealing_ranks<control_type, store, Fault>;
+      using ranks_type = typename Mutant::template stealing_ranks<control_type, store>;
       auto words = pgas::detail::make_container_words(
           *team.state(), {.slots = 0, .cells = ranks_type::words_each}, "make_tasks", [](auto&) {});
       ranks_type ranks(words, store(memory), what.cells, 0);
@@ -685,11 +689,11 @@ std::string play_tasks_on_chip(task_program const& what) {
   return {};
 }
 
-template <stealing_fault Fault>
+template <class Mutant>
 bool are_tasks_found_on_chip() {
   for (int round = 0; round < 100; ++round) {
     for (auto const& what : task_programs()) {
-      if (!random_orders(5, 20, [&] { return play_tasks_on_chip<Fault>(what); }).second.empty()) return true;
+      if (!random_orders(5, 20, [&] { return play_tasks_on_chip<Mutant>(what); }).second.empty()) return true;
     }
   }
   return false;
@@ -712,14 +716,14 @@ TEST_CASE("work_stealing: tasks run once and the end is not early, on words that
 }
 
 TEST_CASE("work_stealing: each step is needed, on words that show old values") {
-  CHECK(are_tasks_found_on_words<stealing_fault::no_arrival>());
-  CHECK(are_tasks_found_on_words<stealing_fault::offer_before_put>());
-  CHECK(are_tasks_found_on_words<stealing_fault::no_look_at_copied>());
-  CHECK(are_tasks_found_on_words<stealing_fault::copied_before_get>());
-  CHECK(are_tasks_found_on_words<stealing_fault::get_before_claim>());
-  CHECK(are_tasks_found_on_words<stealing_fault::take_back_by_store>());
-  CHECK(are_tasks_found_on_words<stealing_fault::rest_with_tasks>());
-  CHECK(are_tasks_found_on_words<stealing_fault::active_after_claim>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::no_arrival>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::offer_before_put>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::no_look_at_copied>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::copied_before_get>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::get_before_claim>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::take_back_by_store>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::rest_with_tasks>());
+  CHECK(are_tasks_found_on_words<work_stealing_mutants::active_after_claim>());
 }
 
 TEST_CASE("work_stealing: each memory order is needed, on words that show old values") {
@@ -770,14 +774,14 @@ TEST_CASE(
 
 TEST_CASE("work_stealing: on the chip each step is needed") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(are_tasks_found_on_chip<stealing_fault::no_arrival>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::offer_before_put>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::no_look_at_copied>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::copied_before_get>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::get_before_claim>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::take_back_by_store>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::rest_with_tasks>());
-  CHECK(are_tasks_found_on_chip<stealing_fault::active_after_claim>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::no_arrival>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::offer_before_put>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::no_look_at_copied>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::copied_before_get>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::get_before_claim>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::take_back_by_store>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::rest_with_tasks>());
+  CHECK(are_tasks_found_on_chip<work_stealing_mutants::active_after_claim>());
 }
 
 // Vectors.
@@ -826,29 +830,29 @@ std::vector<append_program> append_programs() { return {{2, 2, 1}, {2, 1, 2}, {3
 weak::model words_of(append_program const& what) {
   return {what.ranks, {.slots = 0, .cells = 2 + what.capacity()}};
 }
-template <append_fault Fault = append_fault::none, bool Arrives = true>
+template <class Mutant = vector_mutants::none, bool Arrives = true>
 std::string search_appends(weak::model& m, append_program const& what, weak::bounds within, long most) {
   return m.search(within, most, [&](rank_t self) {
-    pgas::detail::append_counts<weak::control, Fault> counts(weak::control(m, self), 0);
+    typename Mutant::template append_counts<weak::control> counts(weak::control(m, self), 0);
     late_elements elements(m, self, 2, 0);
     play_appends<Arrives>(what, counts, elements, self);
   });
 }
-template <append_fault Fault, bool Arrives = true>
+template <class Mutant, bool Arrives = true>
 bool are_appends_found() {
   for (auto const& what : append_programs()) {
     weak::model m = words_of(what);
-    if (!search_appends<Fault, Arrives>(m, what, {3, 1}, 5000).empty()) return true;
+    if (!search_appends<Mutant, Arrives>(m, what, {3, 1}, 5000).empty()) return true;
   }
   return false;
 }
 
-template <append_fault Fault = append_fault::none, bool Arrives = true>
+template <class Mutant = vector_mutants::none, bool Arrives = true>
 std::string play_appends_on_chip(append_program const& what) {
   try {
     pgas::run<pgas::backends::scc>(what.ranks, [&](auto& team) {
       using control_type = pgas::backends::scc::control_type;
-      using counts_type = pgas::detail::append_counts<control_type, Fault>;
+      using counts_type = typename Mutant::template append_counts<control_type>;
       auto const memory = pgas::make_window<word>(team, team.rank() == 0 ? what.capacity() : 0);
       pgas::detail::element_store elements(memory);
       counts_type counts(pgas::detail::make_container_words(*team.state(), counts_type::needed,
@@ -863,11 +867,11 @@ std::string play_appends_on_chip(append_program const& what) {
   }
   return {};
 }
-template <append_fault Fault, bool Arrives = true>
+template <class Mutant, bool Arrives = true>
 bool are_appends_found_on_chip() {
   for (int round = 0; round < 100; ++round) {
     for (auto const& what : append_programs()) {
-      auto const play = [&] { return play_appends_on_chip<Fault, Arrives>(what); };
+      auto const play = [&] { return play_appends_on_chip<Mutant, Arrives>(what); };
       if (!random_orders(5, 20, play).second.empty()) return true;
     }
   }
@@ -893,9 +897,9 @@ TEST_CASE(
 }
 
 TEST_CASE("vector: each step and each memory order of its counts is needed, on words that show old values") {
-  CHECK(are_appends_found<append_fault::count_before_put>());
-  CHECK(are_appends_found<append_fault::size_of_claimed>());
-  CHECK(are_appends_found<append_fault::none, false>());
+  CHECK(are_appends_found<vector_mutants::count_before_put>());
+  CHECK(are_appends_found<vector_mutants::size_of_claimed>());
+  CHECK(are_appends_found<vector_mutants::none, false>());
   std::map<weak::site, bool> needed;
   for (auto const& what : append_programs()) {
     weak::model right = words_of(what);
@@ -927,7 +931,7 @@ TEST_CASE(
   few_switches("the appends of 2 cores", 1, seconds_for_orders() / 4, [] {
     return play_appends_on_chip({2, 1, 1});
   });
-  CHECK(are_appends_found_on_chip<append_fault::count_before_put>());
-  CHECK(are_appends_found_on_chip<append_fault::size_of_claimed>());
-  CHECK(are_appends_found_on_chip<append_fault::none, false>());
+  CHECK(are_appends_found_on_chip<vector_mutants::count_before_put>());
+  CHECK(are_appends_found_on_chip<vector_mutants::size_of_claimed>());
+  CHECK(are_appends_found_on_chip<vector_mutants::none, false>());
 }

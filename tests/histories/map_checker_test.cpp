@@ -10,6 +10,8 @@
 #include <pgas/histories/spec_map.hpp>
 #include <pgas/histories/spec_queue.hpp>
 
+#include "order_search_mutants.hpp"
+
 namespace pgas_test::checker_suite {
 
 using pgas::histories::finding;
@@ -17,8 +19,6 @@ using pgas::histories::history;
 using pgas::histories::spec_map;
 using pgas::histories::spec_queue;
 using pgas::histories::detail::order_of;
-using pgas::histories::detail::order_search;
-using pgas::histories::detail::search_fault;
 
 using kv = spec_map<int, int>;
 using key = spec_map<int, int>::part;  ///< one key of a map
@@ -27,10 +27,11 @@ constexpr std::optional<int> absent;
 constexpr std::size_t enough = 10'000;  // states
 
 /// The right search finds `is`, and the one with a fault finds something else.
-template <search_fault Fault, class S>
+template <class Mutant, class S>
 void differs(history<S> const& h, order_of kind, finding is, std::size_t most_states = enough) {
-  CHECK(order_search<S>(h.records(), kind, most_states).run() == is);
-  CHECK(order_search<S, Fault>(h.records(), kind, most_states).run() != is);
+  using mutant = typename Mutant::template order_search<S>;
+  CHECK(pgas::histories::detail::order_search<S>(h.records(), kind, most_states).run() == is);
+  CHECK(mutant(h.records(), typename Mutant::order_of{static_cast<int>(kind)}, most_states).run() != is);
 }
 
 /// Many ranks that each write a key of their own, many times: there are many orders of them.
@@ -43,19 +44,19 @@ history<kv> with_noise(history<kv> h) {
 TEST_CASE("checker: a search that ignores times lets a late and an early value pass") {
   history<key> stale;
   stale.add(0, kv::update(1, 1), {}, 0, 1).add(1, kv::lookup(1), absent, 2, 3);
-  differs<search_fault::ignores_times>(stale, order_of::real_time, finding::wrong);
+  differs<order_search_mutants::ignores_times>(stale, order_of::real_time, finding::wrong);
   history<key> early;
   early.add(1, kv::lookup(1), {7}, 1, 2).add_pending(0, kv::update(1, 7), 5);
-  differs<search_fault::ignores_pending_begin>(early, order_of::real_time, finding::wrong);
+  differs<order_search_mutants::ignores_pending_begin>(early, order_of::real_time, finding::wrong);
 }
 
 TEST_CASE("checker: a pending operation comes after those of its rank, and need not take effect") {
   history<key> overtaken;  // the rank sees what it writes later
   overtaken.add(0, kv::lookup(1), {7}, 0, 1).add_pending(0, kv::update(1, 7), 2);
-  differs<search_fault::pending_overtakes>(overtaken, order_of::programs, finding::wrong);
+  differs<order_search_mutants::pending_overtakes>(overtaken, order_of::programs, finding::wrong);
   history<fifo> waits;
   waits.add(0, fifo::try_pop(), absent, 0, 1).add_pending(1, fifo::pop(), 0);
-  differs<search_fault::pending_must_happen>(waits, order_of::real_time, finding::right);
+  differs<order_search_mutants::pending_must_happen>(waits, order_of::real_time, finding::right);
 }
 
 TEST_CASE("checker: a search must go back, and must tell states of the object apart") {
@@ -63,8 +64,8 @@ TEST_CASE("checker: a search must go back, and must tell states of the object ap
   h.add(0, kv::update(1, 1), {}, 0, 10)
       .add(1, kv::update(1, 2), {}, 0, 20)
       .add(0, kv::lookup(1), {1}, 30, 31);
-  differs<search_fault::one_branch>(h, order_of::real_time, finding::right);
-  differs<search_fault::forgets_the_object>(h, order_of::real_time, finding::right);
+  differs<order_search_mutants::one_branch>(h, order_of::real_time, finding::right);
+  differs<order_search_mutants::forgets_the_object>(h, order_of::real_time, finding::right);
 }
 
 TEST_CASE("checker: without the order that results need, a search reaches its bound") {
@@ -72,12 +73,12 @@ TEST_CASE("checker: without the order that results need, a search reaches its bo
   readers.add(0, kv::update(1, 1), {}, 0, 100).add(1, kv::update(2, 1), {}, 0, 100);
   readers.add(2, kv::lookup(1), {1}, 1, 2).add(2, kv::lookup(2), absent, 3, 4);
   readers.add(3, kv::lookup(2), {1}, 1, 2).add(3, kv::lookup(1), absent, 3, 4);
-  differs<search_fault::no_necessary_order>(with_noise(readers), order_of::programs, finding::wrong);
+  differs<order_search_mutants::no_necessary_order>(with_noise(readers), order_of::programs, finding::wrong);
   history<fifo> values;  // the last push comes out second
   for (int i = 0; i < 14; ++i) values.add(i, fifo::push(i), {}, 0, 100);
   values.add(20, fifo::push(99), {}, 101, 102).add(20, fifo::pop(), {0}, 103, 104);
   values.add(20, fifo::pop(), {99}, 105, 106);
-  differs<search_fault::no_necessary_order>(values, order_of::real_time, finding::wrong);
+  differs<order_search_mutants::no_necessary_order>(values, order_of::real_time, finding::wrong);
 }
 
 TEST_CASE("checker: a read has a known write only if one write alone may have given its value") {
@@ -85,26 +86,26 @@ TEST_CASE("checker: a read has a known write only if one write alone may have gi
   twice.add(0, kv::update(1, 7), {}, 0, 1);
   twice.add(1, kv::lookup(1), {7}, 2, 3).add(1, kv::update(1, 8), {}, 4, 5);
   twice.add(2, kv::lookup(1), {8}, 6, 7).add(2, kv::update(1, 7), {}, 8, 9);
-  differs<search_fault::takes_any_write>(twice, order_of::programs, finding::right);
+  differs<order_search_mutants::takes_any_write>(twice, order_of::programs, finding::right);
   history<kv> sum;
   sum.add(0, kv::update(1, 3), {}, 0, 1).add(0, kv::accumulate(1, 4), {}, 2, 3);
   sum.add(1, kv::lookup(1), {7}, 4, 5);
-  differs<search_fault::ignores_sums>(sum, order_of::programs, finding::right);
+  differs<order_search_mutants::ignores_sums>(sum, order_of::programs, finding::right);
 }
 
 TEST_CASE("checker: values have a known order only if each occurs once and none leaves out of turn") {
   history<fifo> newest;
   newest.add(0, fifo::push(1), {}, 0, 1).add(0, fifo::push(2), {}, 2, 3);
   newest.add(0, fifo::take(), {2}, 4, 5).add(0, fifo::take(), {1}, 6, 7);
-  differs<search_fault::ignores_takes>(newest, order_of::real_time, finding::right);
+  differs<order_search_mutants::ignores_takes>(newest, order_of::real_time, finding::right);
   history<fifo> again;
   again.add(0, fifo::push(5), {}, 0, 1).add(0, fifo::pop(), {5}, 2, 3);
   again.add(0, fifo::push(5), {}, 4, 5).add(0, fifo::pop(), {5}, 6, 7);
-  differs<search_fault::values_are_unique>(again, order_of::real_time, finding::right);
+  differs<order_search_mutants::values_are_unique>(again, order_of::real_time, finding::right);
   history<fifo> taken;  // the pending pop has taken the first value
   taken.add(0, fifo::push(1), {}, 0, 1).add(0, fifo::push(2), {}, 2, 3);
   taken.add_pending(1, fifo::pop(), 4).add(2, fifo::pop(), {2}, 5, 6);
-  differs<search_fault::pending_pops_nothing>(taken, order_of::real_time, finding::right);
+  differs<order_search_mutants::pending_pops_nothing>(taken, order_of::real_time, finding::right);
 }
 
 /// A map whose specification does not say which lookups need an update.

@@ -18,13 +18,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A step of append_counts that a mutant leaves out or moves.
-enum class append_fault {
-  none,
-  count_before_put,  ///< elements are counted as complete before they are put
-  size_of_claimed,   ///< the size has elements whose put may be under way
-};
-
 /// The size of a sequence to whose end any rank appends.
 ///
 /// Words     of the home: `claimed`, the indices that were given to appending ranks; `complete`, the elements
@@ -38,7 +31,7 @@ enum class append_fault {
 ///           for all earlier ones before it counts itself; here none waits, and a reader may find a smaller
 ///           size.
 /// Costs     an append: a compare_exchange and an addition at the home. A size: two loads there.
-template <class Control, append_fault Fault = append_fault::none>
+template <class Control>
 class append_counts {
  public:
   static constexpr control_words needed = {.slots = 0, .cells = 2};
@@ -64,9 +57,8 @@ class append_counts {
       guess_ = expected;
     }
     std::size_t const first = std::exchange(guess_, guess_ + n);
-    if constexpr (Fault == append_fault::count_before_put) add_complete(n);
     put(first);
-    if constexpr (Fault != append_fault::count_before_put) add_complete(n);
+    add_complete(n);
     return first;
   }
 
@@ -76,7 +68,7 @@ class append_counts {
     word const complete = this->complete().load(std::memory_order_acquire);
     // relaxed: the load stays behind the acquire, and a later value only makes the two differ.
     word const claimed = this->claimed().load(std::memory_order_relaxed);
-    if (Fault == append_fault::size_of_claimed || claimed == complete) known_ = claimed;
+    if (claimed == complete) known_ = claimed;
     return known_;
   }
   /// The last size that this rank has found. Local.

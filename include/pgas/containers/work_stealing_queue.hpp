@@ -34,10 +34,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           when a rank runs out of tasks.
 /// Costs     a rank that rests looks at its own `done` and at a random victim in turn, and pauses longer and
 ///           longer. The end costs an addition at each rank.
-template <class Control, class Memory, stealing_fault Fault = stealing_fault::none>
+template <class Control, class Memory>
 class stealing_ranks {
  public:
-  using deque_type = split_deque<Control, Memory, Fault>;
+  using deque_type = split_deque<Control, Memory>;
   using value_type = typename Memory::value_type;
   static constexpr std::size_t words_each = deque_type::words_each + 2;
 
@@ -68,7 +68,7 @@ class stealing_ranks {
   /// Gets the next task: this rank's newest, or another rank's oldest. Returns false when none is anywhere.
   bool next(value_type& task) {
     if (has_ended_) return false;
-    if (Fault == stealing_fault::rest_with_tasks ? deque_.pop_private(task) : deque_.pop(task)) {
+    if (deque_.pop(task)) {
       deque_.offer();
       return true;
     }
@@ -80,15 +80,13 @@ class stealing_ranks {
         return false;
       }
       if (rank_t const victim = random_other(); deque_.may_have(victim)) {
-        if constexpr (Fault != stealing_fault::active_after_claim) become_active();
-        stolen_ += deque_.steal(victim, [&] {
-          if constexpr (Fault == stealing_fault::active_after_claim) become_active();
-        });
+        become_active();
+        stolen_ += deque_.steal(victim);
         if (deque_.pop(task)) {
           deque_.offer();
           return true;
         }
-        if constexpr (Fault != stealing_fault::active_after_claim) rest();
+        rest();
       }
       words_->pause(std::min(attempt, most_patience), {.operation = "next"});
     }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <pgas/detail/histories/search_fault.hpp>
 #include <pgas/histories/history.hpp>
 #include <pgas/histories/sequential_object.hpp>
 #include <span>
@@ -95,7 +94,7 @@ class precedence {
 /// that write or after the read, so one that precedes the read precedes the write, and one that follows the
 /// write follows the read. A cycle proves that there is no order. Without a cycle there may be none.
 /// Source: Gibbons and Korach 1997, for reads whose writes are known.
-template <object_of_registers S, search_fault Fault = search_fault::none>
+template <object_of_registers S>
 class register_order {
  public:
   explicit register_order(std::span<record_of<S> const> records) : all_(records), order_(records.size()) {
@@ -131,7 +130,7 @@ class register_order {
     }
     writes_.reserve(parts.size());
     for (auto& [key, its] : parts) {
-      if (Fault != search_fault::ignores_sums && its.has_sums) continue;
+      if (its.has_sums) continue;
       writes_.push_back(its.writes);
       for (std::size_t i = 0; i < all_.size(); ++i) {
         if (all_[i].pending() || !S::reads(all_[i]) || S::part_of(all_[i].operation) != key) continue;
@@ -143,7 +142,7 @@ class register_order {
           source = k;
         }
         is_impossible_ = is_impossible_ || sources == 0;
-        if (Fault == search_fault::takes_any_write ? sources == 0 : sources != 1) continue;
+        if (sources != 1) continue;
         known_.push_back({i, source, &writes_.back()});
         if (source != all_.size()) order_.add(source, i);
       }
@@ -176,12 +175,11 @@ class register_order {
 ///
 /// Values leave in the order in which they came. A value that stays came after each one that left. All values
 /// that came before an operation that found none left before it, too. This helps if each value is unique.
-template <object_in_order S, search_fault Fault = search_fault::none>
+template <object_in_order S>
 class fifo_order {
  public:
   fifo_order(std::span<record_of<S> const> records, bool real_time) : order_(records.size()) {
-    if (Fault != search_fault::ignores_takes && std::any_of(records.begin(), records.end(), S::breaks_order))
-      return;
+    if (std::any_of(records.begin(), records.end(), S::breaks_order)) return;
     order_.add_known(records, real_time);
     if (!find_values(records)) return;
     do is_impossible_ = is_impossible_ || !order_.close();
@@ -212,8 +210,7 @@ class fifo_order {
       if (!value) continue;
       one_value one{i, none, false, !records[i].pending()};
       for (std::size_t k = 0; k < records.size(); ++k) {
-        if (Fault != search_fault::values_are_unique && k != i && S::pushed(records[k]) == value)
-          return false;
+        if (k != i && S::pushed(records[k]) == value) return false;
         if (S::popped(records[k]) != value) continue;
         one.pop = k;
         order_.add(i, k);
@@ -223,7 +220,7 @@ class fifo_order {
     std::size_t pops = 0;
     for (auto const& r : records) pops += S::popped(r) ? 1 : 0;
     for (one_value& one : values_) {
-      one.stays = one.pop == none && (Fault == search_fault::pending_pops_nothing || !has_pending_pop);
+      one.stays = one.pop == none && !has_pending_pop;
       pops -= one.pop != none ? 1 : 0;
     }
     is_impossible_ = is_impossible_ || pops != 0;  // a value that was never pushed, or popped twice

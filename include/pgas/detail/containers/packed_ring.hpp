@@ -50,7 +50,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           load, a compare_exchange, a load and a store, on those of `head` and of the cell. For one taker,
 ///           nothing is a read-modify-write.
 /// Memory    a word a cell, and two control words.
-template <class Control, class Cells, takers Takers, ring_fault Fault = ring_fault::none>
+template <class Control, class Cells, takers Takers>
 class packed_ring {
   using cell_type = decltype(std::declval<Control&>().cell(rank_t{}, std::size_t{}));
 
@@ -102,10 +102,9 @@ class packed_ring {
       if (tail_.compare_exchange(expected, tail_word(first.ticket + room),
                                  std::memory_order_relaxed)) {  // relaxed: as above
         next_push_ = for_each_cell(first, cell, room, [&](auto const& at, word ticket, std::size_t i) {
-          if constexpr (Fault != ring_fault::full_before_put) at.write(values[i]);
+          at.write(values[i]);
           // release: pairs with the acquire in turn_of() of the rank that takes.
           at.store_turn(full_turn(ticket), std::memory_order_release);
-          if constexpr (Fault == ring_fault::full_before_put) at.write(values[i]);
         });
         return room;
       }
@@ -136,21 +135,14 @@ class packed_ring {
           next_pop_ = place_of(count(expected));
           continue;
         }
-      } else if constexpr (Fault == ring_fault::free_before_get) {
-        mark_free(first.ticket + ready);
       }
       next_pop_ = for_each_cell(first, cell, ready, [&](auto const& at, word ticket, std::size_t i) {
-        if constexpr (Takers == takers::one) {
-          at.read(into[i]);
-        } else {
-          if constexpr (Fault != ring_fault::free_before_get) at.read(into[i]);
-          // release: pairs with the acquire in turn_of() of the rank that pushes into the cell next.
+        at.read(into[i]);
+        // release: pairs with the acquire in turn_of() of the rank that pushes into the cell next.
+        if constexpr (Takers == takers::any)
           at.store_turn(free_turn(ticket + capacity()), std::memory_order_release);
-          if constexpr (Fault == ring_fault::free_before_get) at.read(into[i]);
-        }
       });
-      if constexpr (Takers == takers::one && Fault != ring_fault::free_before_get)
-        mark_free(next_pop_.ticket);
+      if constexpr (Takers == takers::one) mark_free(next_pop_.ticket);
       return ready;
     }
   }
@@ -184,8 +176,7 @@ class packed_ring {
     word const seen = words_.wait_until(
         tail_, [ticket = next_pop_.ticket](word now) { return is_closed(now) || count(now) > ticket; },
         {.operation = "pop", .awaited = others_, .deadline = deadline});
-    if (count(seen) <= next_pop_.ticket || (is_closed(seen) && Fault == ring_fault::close_at_once))
-      return false;
+    if (count(seen) <= next_pop_.ticket) return false;
     look_until(next_pop_, full_turn(next_pop_.ticket), "pop");
     return true;
   }
@@ -245,7 +236,6 @@ class packed_ring {
 
   template <class Cell>
   [[nodiscard]] found_cells room_from(place const& first, Cell const& cell, std::size_t most) {
-    if constexpr (Fault == ring_fault::no_look_for_room) return {std::min(most, capacity())};
     if constexpr (Takers == takers::one) {
       if (first.ticket < known_head_) return {.is_old = true};
       if (first.ticket + most - known_head_ > capacity()) {

@@ -4,7 +4,15 @@
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace pgas::inline PGAS_ASSERTIONS {
+
+/// The ranks that take elements out of a queue.
+enum class takers {
+  one,  ///< the rank that is the queue's home
+  any,  ///< all ranks
+};
+
+namespace detail {
 
 /// The place of the cells of a ring: all at the home, or dealt to the ranks in turn.
 struct ring_places {
@@ -28,4 +36,5 @@ struct ring_places {
   static constexpr std::size_t first_turn = 2;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace detail
+}  // namespace pgas::inline PGAS_ASSERTIONS

@@ -12,19 +12,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// A step of the protocols for work stealing that a mutant leaves out or moves.
-enum class stealing_fault {
-  none,
-  no_arrival,          ///< tasks are offered while they may be under way
-  offer_before_put,    ///< tasks are offered before they are put
-  no_look_at_copied,   ///< the owner puts where a thief may still read
-  copied_before_get,   ///< a thief says that it has copied tasks before it has
-  get_before_claim,    ///< a thief copies tasks before it has claimed them
-  take_back_by_store,  ///< the owner takes tasks back without a compare_exchange
-  rest_with_tasks,     ///< a rank counts as resting while it offers tasks
-  active_after_claim,  ///< a thief counts as active only after it has claimed tasks
-};
-
 /// One rank's deque of tasks. A part of it is private; the other part is offered to thieves.
 ///
 /// Private   tasks are in memory of the owner alone: it pushes and pops at one end without any control word.
@@ -54,7 +41,7 @@ enum class stealing_fault {
 ///           afterwards. Nothing it knew of the older ones is used.
 /// Costs     a push or pop of the owner: none. An offer: two loads of own words, a put and a store. A steal:
 ///           a load, a compare_exchange, a get and an addition at the victim, for half of its offer.
-template <class Control, class Memory, stealing_fault Fault = stealing_fault::none>
+template <class Control, class Memory>
 class split_deque {
  public:
   using value_type = typename Memory::value_type;
@@ -75,7 +62,6 @@ class split_deque {
     private_.pop_back();
     return true;
   }
-  [[nodiscard]] bool pop_private(value_type& task) { return !private_.empty() && pop(task); }
 
   /// Offers half of the private tasks, the oldest ones, unless this rank still offers some. Local.
   void offer() {
@@ -88,19 +74,17 @@ class split_deque {
       word const copied = copied_of(words_->rank()).load(std::memory_order_acquire);
       if (static_cast<std::uint32_t>(copied) == top_of(seen)) copied_to_ = top_of(seen);
     }
-    std::uint32_t const used = Fault == stealing_fault::no_look_at_copied ? 0 : top_of(seen) - copied_to_;
+    std::uint32_t const used = top_of(seen) - copied_to_;
     auto const n = static_cast<std::uint32_t>(
         std::min<std::size_t>((private_.size() + 1) / 2, used < cells_ ? cells_ - used : 0));
     if (n == 0) return;
     std::vector<value_type> tasks(private_.begin(), private_.begin() + n);
     private_.erase(private_.begin(), private_.begin() + n);
-    auto const offered = word_of(top_of(seen), split_of(seen) + n);
-    if constexpr (Fault == stealing_fault::offer_before_put) store_offer(offered);
     for_each_run(split_of(seen), n, [&](std::size_t at, std::size_t first, std::size_t run) {
       memory_.put(words_->rank(), at, std::span<value_type const>(tasks).subspan(first, run));
     });
-    if constexpr (Fault != stealing_fault::no_arrival) memory_.arrive(words_->rank());
-    if constexpr (Fault != stealing_fault::offer_before_put) store_offer(offered);
+    memory_.arrive(words_->rank());
+    store_offer(word_of(top_of(seen), split_of(seen) + n));
   }
 
   /// Returns whether a rank seems to offer tasks.
@@ -110,9 +94,7 @@ class split_deque {
   }
 
   /// Steals half of what the victim offers, at least one task, into the private part. Returns their number.
-  /// `claimed()` is called between the claim and the copy.
-  template <class Claimed>
-  std::size_t steal(rank_t victim, Claimed const& claimed) {
+  std::size_t steal(rank_t victim) {
     // relaxed: the compare_exchange acquires.
     word seen = offer_of(victim).load(std::memory_order_relaxed);
     std::vector<value_type> tasks;
@@ -122,20 +104,15 @@ class split_deque {
       if (offered == 0) return 0;
       n = (offered + 1) / 2;
       tasks.resize(n);
-      if constexpr (Fault == stealing_fault::get_before_claim) copy(victim, top_of(seen), tasks);
       // acquire: pairs with the release in store_offer() of the victim; thieves between the two continue its
       // release sequence. release: pairs with the acquire in take_back() of the victim, see stealing_ranks.
       if (offer_of(victim).compare_exchange(seen, word_of(top_of(seen) + n, split_of(seen)),
                                             std::memory_order_acq_rel))
         break;
     }
-    claimed();
-    if constexpr (Fault == stealing_fault::copied_before_get)
-      detail::add(copied_of(victim), n, std::memory_order_release);
-    if constexpr (Fault != stealing_fault::get_before_claim) copy(victim, top_of(seen), tasks);
-    if constexpr (Fault != stealing_fault::copied_before_get)
-      detail::add(copied_of(victim), n,
-                  std::memory_order_release);  // release: pairs with the acquire in offer()
+    copy(victim, top_of(seen), tasks);
+    // release: pairs with the acquire in offer().
+    detail::add(copied_of(victim), n, std::memory_order_release);
     private_.insert(private_.end(), tasks.begin(), tasks.end());
     return n;
   }
@@ -165,10 +142,6 @@ class split_deque {
       if (offered == 0) return false;
       n = (offered + 1) / 2;
       word const left = word_of(top_of(seen), split_of(seen) - n);
-      if constexpr (Fault == stealing_fault::take_back_by_store) {
-        offer_of(self).reset_unshared(left, std::memory_order_relaxed);
-        break;
-      }
       if (offer_of(self).compare_exchange(seen, left, std::memory_order_acquire)) break;
     }
     std::vector<value_type> tasks(n);

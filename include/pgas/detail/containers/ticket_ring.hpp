@@ -11,27 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
-
-/// The ranks that take elements out of a queue.
-enum class takers {
-  one,  ///< the rank that is the queue's home
-  any,  ///< all ranks
-};
-
-namespace detail {
-
-/// A step of ticket_ring that a mutant leaves out or moves, so that tests can show that it is needed.
-enum class ring_fault {
-  none,
-  no_arrival,        ///< a cell is marked full while its element may be under way
-  full_before_put,   ///< a cell is marked full before its element is put
-  free_before_get,   ///< a cell is free before its element has been read
-  no_look_for_room,  ///< an element is put into a cell whose last element may be there
-  close_at_once,     ///< a closed queue has nothing for a rank that waits, though elements are in it
-  close_unmarked,    ///< the closer does not end the waits for the ticket behind the last
-  look_by_load,      ///< a rank that will wait looks at `tail` by a load
-};
+namespace pgas::inline PGAS_ASSERTIONS::detail {
 
 /// A bounded queue: a ring of cells, for each of which a ticket says whose turn it is.
 ///
@@ -67,7 +47,7 @@ enum class ring_fault {
 /// Costs     push: a load, a compare_exchange, a put and a store at the home. pop: the same with a get; for
 ///           one taker all is in its own memory, and nothing is a read-modify-write.
 /// Memory    a word a cell, and two.
-template <class Control, class Memory, takers Takers, ring_fault Fault = ring_fault::none>
+template <class Control, class Memory, takers Takers>
 class ticket_ring {
  public:
   using value_type = typename Memory::value_type;
@@ -184,10 +164,8 @@ class ticket_ring {
     if constexpr (Takers == takers::any) next_pop_ = place_of(count(head().load(std::memory_order_relaxed)));
     // acquire: pairs with the release in close(), whose rank may have written what is read next. release:
     // pairs with the acquire in close(), whose rank then finds the elements before this ticket taken.
-    word const found = Fault == ring_fault::look_by_load ? tail().load(std::memory_order_acquire)
-                                                         : tail().fetch_add(0, std::memory_order_acq_rel);
-    if (is_closed(found) && (count(found) <= next_pop_.ticket || Fault == ring_fault::close_at_once))
-      return false;
+    word const found = tail().fetch_add(0, std::memory_order_acq_rel);
+    if (is_closed(found) && count(found) <= next_pop_.ticket) return false;
     word const seen =
         words_.wait_until(turn(next_pop_), [least = next_pop_.full_turn()](word now) { return now >= least; },
                           {.operation = "pop", .awaited = others_, .deadline = deadline});
@@ -201,7 +179,6 @@ class ticket_ring {
     do {
       if (is_closed(found)) return;
     } while (!tail().compare_exchange(found, found | closed_bit, std::memory_order_acq_rel));
-    if constexpr (Fault == ring_fault::close_unmarked) return;
     place const end = place_of(count(found));
     // acquire: pairs with the release in mark_free(); the cell of the one taker has then been read. Else the
     // turn says that.
@@ -277,7 +254,6 @@ class ticket_ring {
 
   [[nodiscard]] found_cells room_from(place const& first, std::size_t most) {
     most = std::min(most, capacity());
-    if constexpr (Fault == ring_fault::no_look_for_room) return {most};
     if constexpr (Takers == takers::one) {
       if (first.ticket < known_head_) return {.is_old = true};
       if (first.ticket + most - known_head_ > capacity()) {
@@ -324,7 +300,6 @@ class ticket_ring {
 
   template <std::size_t Extent>
   void fill(place const& first, std::span<value_type const, Extent> values) {
-    if constexpr (Fault == ring_fault::full_before_put) mark_full(first, values.size());
     if constexpr (Extent == 1) {
       memory_.put(owner_of(first.cell), index_of(first.cell), values);
     } else {
@@ -332,8 +307,8 @@ class ticket_ring {
         memory_.put(rank, at, values.subspan(from, n));
       });
     }
-    if constexpr (Fault != ring_fault::no_arrival) arrive(first, values.size());
-    if constexpr (Fault != ring_fault::full_before_put) mark_full(first, values.size());
+    arrive(first, values.size());
+    mark_full(first, values.size());
   }
   void arrive(place p, std::size_t number) {
     if (!is_dealt_) return memory_.arrive(home_);
@@ -353,7 +328,6 @@ class ticket_ring {
 
   template <std::size_t Extent>
   void take(place const& first, std::span<value_type, Extent> into) {
-    if constexpr (Fault == ring_fault::free_before_get) mark_free(first, into.size());
     if constexpr (Extent == 1) {
       memory_.get(owner_of(first.cell), index_of(first.cell), into);
     } else {
@@ -361,7 +335,7 @@ class ticket_ring {
         memory_.get(rank, at, into.subspan(from, n));
       });
     }
-    if constexpr (Fault != ring_fault::free_before_get) mark_free(first, into.size());
+    mark_free(first, into.size());
   }
   void mark_free(place p, std::size_t number) {
     if constexpr (Takers == takers::one) {
@@ -388,5 +362,4 @@ class ticket_ring {
   word known_head_ = 0;  ///< `head` at most, as this rank has last seen it
 };
 
-}  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace pgas::inline PGAS_ASSERTIONS::detail

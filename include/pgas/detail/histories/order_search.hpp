@@ -34,7 +34,7 @@ enum class order_of {
 /// An operation waits for all that precede it in every order, if the object tells the search: see
 /// necessary_order.hpp.
 /// Source: Wing and Gong 1993; Lowe 2017, for the states seen.
-template <sequential_object S, search_fault Fault = search_fault::none>
+template <sequential_object S>
 class order_search {
  public:
   order_search(std::span<record_of<S> const> records, order_of kind, std::size_t most_states)
@@ -48,15 +48,14 @@ class order_search {
         ++completed_;
       } else if (!observes<S>(records[i])) {  // nobody knows whether a pending lookup took place
         pending_.push_back({i, rank->second, lanes_[rank->second].size()});
-        if constexpr (Fault == search_fault::pending_must_happen) ++completed_;
       }
     }
     // In a long history the search alone takes less time.
-    if (Fault != search_fault::no_necessary_order && records.size() <= most_for_necessary_order) {
+    if (records.size() <= most_for_necessary_order) {
       if constexpr (object_of_registers<S>) {
-        if (kind == order_of::programs) take_necessary_order(register_order<S, Fault>(records));
+        if (kind == order_of::programs) take_necessary_order(register_order<S>(records));
       } else if constexpr (object_in_order<S>) {
-        take_necessary_order(fifo_order<S, Fault>(records, kind == order_of::real_time));
+        take_necessary_order(fifo_order<S>(records, kind == order_of::real_time));
       }
     }
     now_.places.resize(lanes_.size());
@@ -81,8 +80,7 @@ class order_search {
       candidate const one = candidates_[top.next++];
       typename S::state after = now_.object;
       if (!S::apply(after, records_[one.record])) continue;
-      if (Fault == search_fault::one_branch || observes<S>(records_[one.record]))
-        top.next = top.last;  // needs no branch
+      if (observes<S>(records_[one.record])) top.next = top.last;  // needs no branch
       top.before = std::exchange(now_.object, std::move(after));
       top.taken = one;
       move(one, 1);
@@ -122,14 +120,11 @@ class order_search {
     std::vector<std::uint64_t> taken;   ///< a bit for each pending operation
     typename S::state object{};
 
-    friend bool operator==(position const& a, position const& b) {
-      bool const are_alike = Fault == search_fault::forgets_the_object || a.object == b.object;
-      return are_alike && a.places == b.places && a.taken == b.taken;
-    }
+    friend bool operator==(position const&, position const&) = default;
   };
   struct hash_of_position {
     std::size_t operator()(position const& p) const {
-      std::size_t all = Fault == search_fault::forgets_the_object ? 0 : hash_of_state<S>(p.object);
+      std::size_t all = hash_of_state<S>(p.object);
       for (std::uint32_t place : p.places) all = hash_with(all, place);
       for (std::uint64_t bits : p.taken) all = hash_with(all, bits);
       return all;
@@ -137,9 +132,7 @@ class order_search {
   };
 
   /// A pending operation need not take effect.
-  static bool counts(candidate const& one) {
-    return Fault == search_fault::pending_must_happen || !one.is_pending;
-  }
+  static bool counts(candidate const& one) { return !one.is_pending; }
   [[nodiscard]] bool is_taken(std::size_t pending) const {
     return (now_.taken[pending / 64] >> (pending % 64) & 1U) != 0;
   }
@@ -185,8 +178,6 @@ class order_search {
       if (now_.places[lane] < lanes_[lane].size())
         first_end = std::min(first_end, records_[lanes_[lane][now_.places[lane]]].end);
     auto const is_in_time = [&](record_of<S> const& r) {
-      if (Fault == (r.pending() ? search_fault::ignores_pending_begin : search_fault::ignores_times))
-        return true;
       return kind_ == order_of::programs || r.begin <= first_end;
     };
     auto const may_be_next = [&](std::size_t record) {
@@ -212,8 +203,7 @@ class order_search {
       break;
     }
     for (std::size_t i = 0; i < pending_.size(); ++i)
-      if (!is_taken(i) &&
-          (Fault == search_fault::pending_overtakes || now_.places[pending_[i].lane] >= pending_[i].place) &&
+      if (!is_taken(i) && now_.places[pending_[i].lane] >= pending_[i].place &&
           may_be_next(pending_[i].record))
         candidates_.push_back({pending_[i].record, i, true});
     nodes_.push_back({first, first, candidates_.size(), {}, {}});

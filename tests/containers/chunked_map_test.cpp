@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "chunked_map_mutants.hpp"
 #include "support/map_history.hpp"
 #include "support/ranks.hpp"
 
@@ -289,9 +290,7 @@ TEST_CASE("chunked map: a file that is missing, foreign, cut or damaged is refus
 namespace {
 
 /// Rank 0 replaces, erases and inserts texts while the others read. Returns whether one saw a mixture.
-template <pgas::chunked_policy Policy>
-bool sees_mixtures(auto& team, std::size_t changes) {
-  auto map = pgas::make_chunked_map<int, char, Policy>(team);
+bool sees_mixtures(auto& team, auto map, std::size_t changes) {
   bool wrong = false;
   map.update(0, "x");
   team.barrier();
@@ -314,8 +313,10 @@ bool sees_mixtures(auto& team, std::size_t changes) {
 }  // namespace
 
 TEST_CASE("chunked map: a reader beside a writer finds whole values") {
-  on_each_model(3,
-                [](auto& team) { require(!sees_mixtures<small>(team, effort(team, 3000)), "whole values"); });
+  on_each_model(3, [](auto& team) {
+    auto map = pgas::make_chunked_map<int, char, small>(team);
+    require(!sees_mixtures(team, std::move(map), effort(team, 3000)), "whole values");
+  });
 }
 
 TEST_CASE("chunked map: histories of texts of several chunks are linearizable") {
@@ -336,14 +337,21 @@ TEST_CASE("chunked map: histories of texts of several chunks are linearizable") 
 }
 
 TEST_CASE("chunked map: mutants that keep names, or take what is missing for empty, show mixtures") {
-  constexpr pgas::chunked_policy without_versions{.chunk_bytes = 16, .steps = {.has_versions = false}};
-  constexpr pgas::chunked_policy without_look{.chunk_bytes = 16, .steps = {.looks_again = false}};
+  namespace mutants = pgas::chunked_map_mutants;
   on<process_model>(2, [&](auto& team) {
     bool found = false;
-    for (int i = 0; i < 50 && !found; ++i) found = sees_mixtures<without_versions>(team, 2000);
+    for (int i = 0; i < 50 && !found; ++i) {
+      constexpr mutants::no_versions::chunked_policy in_small_chunks{.chunk_bytes = 16};
+      auto map = mutants::no_versions::make_chunked_map<int, char, in_small_chunks>(team);
+      found = sees_mixtures(team, std::move(map), 2000);
+    }
     require(found, "values without versions are mixed");
     found = false;
-    for (int i = 0; i < 50 && !found; ++i) found = sees_mixtures<without_look>(team, 2000);
+    for (int i = 0; i < 50 && !found; ++i) {
+      constexpr mutants::no_look::chunked_policy in_small_chunks{.chunk_bytes = 16};
+      auto map = mutants::no_look::make_chunked_map<int, char, in_small_chunks>(team);
+      found = sees_mixtures(team, std::move(map), 2000);
+    }
     require(found, "values with missing chunks are mixed");
   });
 }

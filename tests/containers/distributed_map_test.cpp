@@ -22,6 +22,7 @@
 
 #include <unistd.h>
 
+#include "distributed_map_mutants.hpp"
 #include "support/fake_nodes.hpp"
 #include "support/models.hpp"
 #include "support/ranks.hpp"
@@ -757,25 +758,25 @@ void require_noticed(std::string const& mutant, Body const& body) {
 
 TEST_CASE("map: mutants, each step of a lookup or a change is needed") {
   require_noticed("the second look of a lookup", [](auto& team) {
-    auto map = make_map<number, wide, map_policy{.steps = {.validates = false}}>(team);
+    auto map = pgas::distributed_map_mutants::no_second_look::make_map<number, wide>(team);
     return sees_wrong_values(team, map, 20000, 5);
   });
   require_noticed("the count of changes", [](auto& team) {
-    auto map = make_map<number, wide, map_policy{.steps = {.counts_changes = false}}>(team);
+    auto map = pgas::distributed_map_mutants::no_count::make_map<number, wide>(team);
     return sees_wrong_values(team, map, 20000, 1);
   });
   require_noticed("the look whether a bucket changes", [](auto& team) {
-    auto map = make_map<number, wide, map_policy{.steps = {.waits_for_writer = false}}>(team);
+    auto map = pgas::distributed_map_mutants::no_look_at_lock::make_map<number, wide>(team);
     return sees_wrong_values(team, map, 20000, 5);
   });
   require_noticed("the mark of an overflow bucket", [](auto& team) {
-    auto map = make_map<number, wide, map_policy{.steps = {.marks_overflow = false}}, one_bucket>(
+    auto map = pgas::distributed_map_mutants::no_mark::make_map<number, wide, pgas::locking, one_bucket>(
         team, {.capacity = 30});
     return sees_wrong_values(team, map, 20000, 6);
   });
   require_noticed("the lock of a chain", [](auto& team) {
-    auto map = make_map<number, number, map_policy{.steps = {.locks = false}}, one_hash, yielding_equal>(
-        team, {.capacity = 1000});
+    auto map = pgas::distributed_map_mutants::no_lock::make_map<number, number, pgas::locking, one_hash,
+                                                                yielding_equal>(team, {.capacity = 1000});
     bool wrong = false;
     for (int round = 0; round < 100; ++round) {
       wrong = wins_of_all(team, map, 8) != 8 || wrong;
@@ -784,7 +785,7 @@ TEST_CASE("map: mutants, each step of a lookup or a change is needed") {
     return wrong;
   });
   require_noticed<one_a_node_model>("the flush of a slot", [](auto& team) {
-    auto map = make_map<number, wide, map_policy{.steps = {.flushes = false}}>(team, {.capacity = 20000});
+    auto map = pgas::distributed_map_mutants::no_flush::make_map<number, wide>(team, {.capacity = 20000});
     return sees_wrong_values(team, map, 2000, 5);
   });
 }
@@ -792,10 +793,8 @@ TEST_CASE("map: mutants, each step of a lookup or a change is needed") {
 /// A map whose values change without a lock, and whose slots of erased keys serve other keys all the same.
 TEST_CASE("map: mutants, a slot that counts without a lock must wait for its own key") {
   require_noticed("the wait of a slot for its key", [](auto& team) {
-    auto map =
-        make_map<number, number,
-                 map_policy{.slots = pgas::erased_slots::kept, .steps = {.keeps_keys = false}}, one_hash>(
-            team, {.capacity = 1000});
+    auto map = pgas::distributed_map_mutants::no_keep::make_map<number, number, counting, one_hash>(
+        team, {.capacity = 1000});
     return counts_for_others(team, map, 20000);
   });
 }

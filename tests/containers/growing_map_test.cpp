@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "distributed_map_mutants.hpp"
 #include "support/map_history.hpp"
 #include "support/ranks.hpp"
 
@@ -191,10 +192,9 @@ struct losses {
 
   bool operator==(losses const&) const = default;
 };
-template <pgas::map_policy Policy>
-losses losses_of(auto& team) {
+losses losses_of(auto& team, auto const& make) {
   auto const keys = static_cast<number>(keys_on(team));
-  auto map = pgas::make_map<number, number, Policy>(team, {.capacity = 2, .most = keys});
+  auto map = make(pgas::map_options{.capacity = 2, .most = keys});
   if (team.rank() == 1)
     for (number key = 0; key < keys; ++key) map.update(key, key);
   team.barrier();
@@ -215,21 +215,31 @@ losses losses_of(auto& team) {
 
 TEST_CASE(
     "growing map: mutants, a reader that stops before extents and a growth that is not told lose keys") {
-  constexpr auto kept = pgas::erased_slots::kept;
+  namespace mutants = pgas::distributed_map_mutants;
   on_each_model([](auto& team) {
-    require(losses_of<pgas::locking>(team) == losses(), "growth loses no key");
-    require(losses_of<pgas::counting>(team) == losses(), "growth loses no key that counts");
+    auto const right =
+        losses_of(team, [&](auto const& options) { return pgas::make_map<number, number>(team, options); });
+    require(right == losses(), "growth loses no key");
+    auto const right_kept = losses_of(team, [&](auto const& options) {
+      return pgas::make_map<number, number, pgas::counting>(team, options);
+    });
+    require(right_kept == losses(), "growth loses no key that counts");
   });
   on<process_model>(3, [](auto& team) {
-    auto const blind = losses_of<pgas::map_policy{.steps = {.looks_deeper = false}}>(team);
+    auto const blind = losses_of(team, [&](auto const& options) {
+      return mutants::no_depth::make_map<number, number>(team, options);
+    });
     require(blind.of_lookups > 0, "a reader that does not look into extents misses keys");
     require_equal(blind.of_iterations, std::size_t{0}, "the keys are there all the same");
-    auto const silent = losses_of<pgas::map_policy{.steps = {.tells_growth = false}}>(team);
+    auto const silent = losses_of(team, [&](auto const& options) {
+      return mutants::no_growth::make_map<number, number>(team, options);
+    });
     require(silent.of_iterations > 0, "an iteration misses the keys of an extent that nobody has counted");
     require(silent.of_clears > 0, "a clear leaves the keys of such an extent, and they return");
     require_equal(silent.of_lookups, std::size_t{0}, "lookups go by the chain");
-    auto const silent_kept =
-        losses_of<pgas::map_policy{.slots = kept, .steps = {.tells_growth = false}}>(team);
+    auto const silent_kept = losses_of(team, [&](auto const& options) {
+      return mutants::no_growth::make_map<number, number, pgas::counting>(team, options);
+    });
     require(silent_kept.of_iterations > 0, "the same with slots that are kept");
   });
 }

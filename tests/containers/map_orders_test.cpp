@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "distributed_map_mutants.hpp"
 #include "support/weak/model.hpp"
 
 namespace pgas_test::map_orders {
@@ -26,8 +27,8 @@ namespace pgas_test::map_orders {
 using pgas::map_policy;
 using pgas::rank_t;
 using pgas::word;
-using pgas::detail::map_change;
 using pgas::detail::map_shape;
+using right = distributed_map_mutants::none;
 
 /// A value of two words, which are the same unless a reader has mixed two values.
 struct pair {
@@ -38,10 +39,10 @@ struct pair {
 enum class role : std::size_t { used, state, next, slot };
 
 /// One home bucket and one overflow bucket: the fourth key needs the overflow bucket.
-template <class Value>
+template <class Value, class Mutant = right>
 struct part {
   static constexpr std::size_t bucket = pgas::detail::bucket_layout<word, Value>::words;
-  static constexpr map_shape shape{6, 1, 1, bucket};
+  static constexpr typename Mutant::map_shape shape{6, 1, 1, bucket};
 
   static std::size_t role_of(rank_t, bool, std::size_t i) {
     if (i < map_shape::first) return static_cast<std::size_t>(role::used);
@@ -119,11 +120,13 @@ enum class way {
 };
 
 /// A map of one part with one chain, as one rank sees it.
-template <class Value, map_policy Policy, way Way>
+template <class Value, map_policy Policy, way Way, class Mutant>
 class small_map {
   static constexpr bool is_short = Way == way::short_one;
 
-  using chain_type = pgas::detail::map_chain<pausing_state, near_words, word, Value, Policy, equal_words>;
+  using chain_type =
+      typename Mutant::template map_chain<pausing_state, near_words, word, Value, Policy, equal_words>;
+  using map_change = typename Mutant::map_change;
 
  public:
   small_map(weak::model& m, rank_t self) : state_{{&m, self}}, words_(m, self) {}
@@ -131,7 +134,8 @@ class small_map {
   /// Calls use(chain of a key).
   template <class Use>
   auto operator()(word key, Use const& use) {
-    return use(chain_type(state_, words_, part<Value>::shape, 0, static_cast<unsigned>(key), equal_, "map"));
+    return use(
+        chain_type(state_, words_, part<Value, Mutant>::shape, 0, static_cast<unsigned>(key), equal_, "map"));
   }
   bool insert(word key, Value value) {
     if constexpr (is_short) {
@@ -164,7 +168,7 @@ class small_map {
 
  private:
   [[nodiscard]] auto line() const {
-    return pgas::detail::map_home_line<near_words, word, Value, Policy>(words_, 0);
+    return typename Mutant::template map_home_line<near_words, word, Value, Policy>(words_, 0);
   }
 
   pausing_state state_;
@@ -180,17 +184,17 @@ void require_whole(std::optional<pair> const& found) {
 }
 
 /// A program of a few ranks on one map.
-template <class Value, map_policy Policy, way Way = way::whole>
+template <class Value, map_policy Policy, way Way = way::whole, class Mutant = right>
 struct program {
   char const* name;
   rank_t ranks;
-  void (*act)(small_map<Value, Policy, Way>&, rank_t);
+  void (*act)(small_map<Value, Policy, Way, Mutant>&, rank_t);
 };
 
 /// Programs on values of two words, whose slots other keys take over.
-template <map_policy Policy>
-std::vector<program<pair, Policy>> programs_of_pairs() {
-  using map = small_map<pair, Policy, way::whole>;
+template <map_policy Policy, class Mutant = right>
+std::vector<program<pair, Policy, way::whole, Mutant>> programs_of_pairs() {
+  using map = small_map<pair, Policy, way::whole, Mutant>;
   return {
       {"a value changes while another rank reads it", 2,
        [](map& m, rank_t self) {
@@ -239,9 +243,9 @@ std::vector<program<pair, Policy>> programs_of_pairs() {
 }
 
 /// Programs on values of one word.
-template <map_policy Policy, way Way = way::whole>
-std::vector<program<word, Policy, Way>> programs_of_words() {
-  using map = small_map<word, Policy, Way>;
+template <map_policy Policy, way Way = way::whole, class Mutant = right>
+std::vector<program<word, Policy, Way, Mutant>> programs_of_words() {
+  using map = small_map<word, Policy, Way, Mutant>;
   return {
       {"each rank adds", 2,
        [](map& m, rank_t self) {
@@ -310,15 +314,15 @@ struct search_result {
 };
 
 /// Searches a program, with one site weaker or none.
-template <class Value, map_policy Policy, way Way>
-search_result searched(program<Value, Policy, Way> const& what, weak::bounds within, long most,
+template <class Value, map_policy Policy, way Way, class Mutant>
+search_result searched(program<Value, Policy, Way, Mutant> const& what, weak::bounds within, long most,
                        weak::weakened const* weaker = nullptr) {
   weak::model m(what.ranks, {.slots = 0, .cells = part<Value>::shape.words()});
   m.call_alike(part<Value>::role_of);
   m.weaken(weaker);
   search_result r;
   r.wrong = m.search(within, most, [&](rank_t self) {
-    small_map<Value, Policy, Way> map(m, self);
+    small_map<Value, Policy, Way, Mutant> map(m, self);
     what.act(map, self);
   });
   r.runs = m.runs();
@@ -389,13 +393,14 @@ TEST_CASE("map orders: lookups and changes are right on words that show old valu
 }
 
 TEST_CASE("map orders: each step of a lookup or a change is needed") {
-  CHECK(is_found(programs_of_pairs<map_policy{.steps = {.validates = false}}>()));
-  CHECK(is_found(programs_of_pairs<map_policy{.steps = {.counts_changes = false}}>()));
-  CHECK(is_found(programs_of_pairs<map_policy{.steps = {.waits_for_writer = false}}>()));
-  CHECK(is_found(programs_of_pairs<map_policy{.steps = {.marks_overflow = false}}>()));
-  CHECK(is_found(programs_of_words<map_policy{.steps = {.locks = false}}>()));
-  CHECK(is_found(programs_of_words<map_policy{.steps = {.validates = false}}, way::short_one>()));
-  CHECK(is_found(programs_of_words<map_policy{.steps = {.counts_changes = false}}, way::short_one>()));
+  namespace mutants = distributed_map_mutants;
+  CHECK(is_found(programs_of_pairs<reused, mutants::no_second_look>()));
+  CHECK(is_found(programs_of_pairs<reused, mutants::no_count>()));
+  CHECK(is_found(programs_of_pairs<reused, mutants::no_look_at_lock>()));
+  CHECK(is_found(programs_of_pairs<reused, mutants::no_mark>()));
+  CHECK(is_found(programs_of_words<reused, way::whole, mutants::no_lock>()));
+  CHECK(is_found(programs_of_words<reused, way::short_one, mutants::no_second_look>()));
+  CHECK(is_found(programs_of_words<reused, way::short_one, mutants::no_count>()));
 }
 
 // Three orders are idle. The swap that locks follows an acquire load of the value that it replaces, and each

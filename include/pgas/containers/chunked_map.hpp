@@ -21,14 +21,6 @@ namespace pgas::inline PGAS_ASSERTIONS {
 
 namespace detail {
 
-/// The steps of a chunked_map that a test may leave out, to see that it notices.
-struct chunked_steps {
-  bool has_versions = true;  ///< the chunks of each value have names of their own
-  bool looks_again = true;   ///< a reader that misses a chunk begins again
-
-  friend constexpr bool operator==(chunked_steps const&, chunked_steps const&) = default;
-};
-
 /// A value outside of the map: a text of characters, else a vector.
 template <class T>
 using chunked_text = std::conditional_t<std::same_as<T, char>, std::string, std::vector<T>>;
@@ -94,8 +86,7 @@ struct chunked_head {
 
 /// A policy of make_chunked_map.
 struct chunked_policy {
-  std::size_t chunk_bytes = 112;     ///< the bytes of a chunk; with its name it takes two cache lines
-  detail::chunked_steps steps = {};  ///< all of them, except in tests
+  std::size_t chunk_bytes = 112;  ///< the bytes of a chunk; with its name it takes two cache lines
 
   friend constexpr bool operator==(chunked_policy const&, chunked_policy const&) = default;
 };
@@ -293,8 +284,7 @@ class chunked_map {
     return head.join(chunks);
   }
   [[nodiscard]] static bool is_complete(std::span<std::optional<chunk_type> const> chunks) {
-    return !Policy.steps.looks_again ||
-           std::all_of(chunks.begin(), chunks.end(), [](auto const& chunk) { return chunk.has_value(); });
+    return std::all_of(chunks.begin(), chunks.end(), [](auto const& chunk) { return chunk.has_value(); });
   }
   static void name_chunks(head_type const& head, std::vector<name_type>& names) {
     for (std::uint64_t i = 0; i < head.further_chunks(); ++i) names.push_back({head.version, i});
@@ -340,13 +330,12 @@ class chunked_map {
   }
   /// Erases the chunks of a value that no head names any more.
   void free(std::optional<head_type> const& head) {
-    if (!head || !Policy.steps.has_versions) return;
+    if (!head) return;
     for (std::uint64_t i = 0; i < head->further_chunks(); ++i) chunks_.erase({head->version, i});
   }
 
   /// A number that no other value of the map has.
   [[nodiscard]] std::uint64_t next_version() noexcept {
-    if constexpr (!Policy.steps.has_versions) return 0;
     return ++values_ * static_cast<std::uint64_t>(team().size()) + static_cast<std::uint64_t>(team().rank());
   }
   void pause(unsigned attempt, std::string_view operation) const {

@@ -266,7 +266,7 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   /// Returns use(chain of a place).
   template <class Use>
   decltype(auto) on_chain(std::string_view operation, detail::key_place const& at, Use&& use) const {
-    return table_->template visit<Policy.steps.flushes>(at.owner, [&](auto const& words) {
+    return table_->visit(at.owner, [&](auto const& words) {
       return use(chain_on<std::remove_cvref_t<decltype(words)>>(table_->state(), words, table_->shape(),
                                                                 at.home, at.tag, equal_, operation, at.hash));
     });

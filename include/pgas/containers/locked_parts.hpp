@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
-#include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/make_map.hpp>
 #include <pgas/detail/containers/map_table.hpp>
 #include <pgas/lock.hpp>
 #include <pgas/team.hpp>

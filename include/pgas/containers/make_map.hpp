@@ -11,6 +11,12 @@
 
 namespace pgas::inline PGAS_ASSERTIONS {
 
+/// A map that ranks share. The policy chooses one of two forms: accesses (distributed_map.hpp) or messages
+/// (message_map.hpp). Programs call make_map.
+template <class Key, class Value, auto Policy, class Hash, class Equal, class Backend, class Coherence,
+          class Protocols>
+class distributed_map;
+
 /// Makes an empty map. Collective; all ranks give the same options. Programs include distributed_map.hpp,
 /// which has the maps.
 ///

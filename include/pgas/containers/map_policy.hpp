@@ -17,25 +17,6 @@ enum class erased_slots {
   kept,    ///< it waits for the same key; a change of a value is one access without a lock
 };
 
-namespace detail {
-
-/// The steps of a map's protocol that a test may leave out, to see that it notices.
-struct map_steps {
-  bool locks = true;             ///< a rank that changes a chain takes the lock of its home bucket
-  bool validates = true;         ///< a reader looks at the state of the bucket again
-  bool counts_changes = true;    ///< a change leaves a new version
-  bool marks_overflow = true;    ///< a bucket of the chain is marked while it changes
-  bool waits_for_writer = true;  ///< a reader does not read a bucket that changes
-  bool keeps_keys = true;        ///< where a change takes no lock, an erased key keeps its slot
-  bool flushes = true;           ///< a slot has arrived before the state of its bucket says so
-  bool looks_deeper = true;      ///< a reader follows a chain into the extents
-  bool tells_growth = true;      ///< an extent is counted before a chain goes on in it
-
-  friend constexpr bool operator==(map_steps const&, map_steps const&) = default;
-};
-
-}  // namespace detail
-
 /// The options of a map of accesses. All ranks give the same.
 struct map_options {
   std::size_t capacity = 1024;  ///< the keys that each rank's part surely has room for
@@ -55,7 +36,6 @@ struct map_policy {
   static constexpr auto shared_by = map_shared_by::accesses;
 
   erased_slots slots = erased_slots::reused;  ///< whether the slot of an erased key is reused
-  detail::map_steps steps = {};               ///< all of them, except in tests
 
   friend constexpr bool operator==(map_policy const&, map_policy const&) = default;
 };
@@ -75,12 +55,6 @@ concept keys_by = std::copyable<Hash> && std::copyable<Equal> &&
                     { hash(key) } -> std::convertible_to<std::uint64_t>;
                     { equal(key, key) } -> std::convertible_to<bool>;
                   };
-
-/// A map that ranks share. The policy chooses one of two forms: accesses (distributed_map.hpp) or messages
-/// (message_map.hpp). Programs call make_map.
-template <class Key, class Value, auto Policy, class Hash, class Equal, class Backend, class Coherence,
-          class Protocols>
-class distributed_map;
 
 namespace detail {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <pgas/concepts/concurrent_map.hpp>
 #include <pgas/containers/make_channel.hpp>
-#include <pgas/containers/map_policy.hpp>
+#include <pgas/containers/make_map.hpp>
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/error.hpp>
 #include <span>

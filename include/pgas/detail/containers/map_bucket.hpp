@@ -63,7 +63,6 @@ class bucket_state {
   }
 
   [[nodiscard]] constexpr bucket_state locked() const noexcept { return bucket_state(bits_ | locked_bit); }
-  [[nodiscard]] constexpr bucket_state unlocked() const noexcept { return bucket_state(bits_ & ~locked_bit); }
   /// The state after one more change.
   [[nodiscard]] constexpr bucket_state counted() const noexcept { return bucket_state(bits_ + one_change); }
   [[nodiscard]] constexpr bucket_state with(std::size_t slot, unsigned tag) const noexcept {
@@ -176,7 +175,7 @@ void combine(Words const& words, std::size_t at, Value const& value, Op op) {
 ///
 /// `near` is the part that `view` opens, where it is plain memory, else null. Its words are modified one by
 /// one and never many at a time, so no mode of elements is announced, and an access is one instruction.
-template <class State, class View, bool flushes = true>
+template <class State, class View>
 class map_words {
  public:
   map_words(State& state, View const& view, std::uint64_t* near) noexcept
@@ -250,7 +249,7 @@ class map_words {
       for (std::size_t i = 0; i < words.size(); ++i) store(first + i, words[i]);
     } else {
       view_->put(first, words);
-      if constexpr (flushes) view_->flush();  // before the state of the bucket tells of it
+      view_->flush();  // before the state of the bucket tells of it
     }
   }
 

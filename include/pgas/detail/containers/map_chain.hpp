@@ -61,7 +61,6 @@ template <class State, class Words, transportable Key, transportable Value, map_
 class map_chain {
   using layout = bucket_layout<Key, Value>;
   static constexpr bool keeps = Policy.slots == erased_slots::kept;
-  static constexpr map_steps steps = Policy.steps;
 
  public:
   map_chain(State& state, Words const& words, map_shape const& shape, std::size_t home, unsigned tag,
@@ -115,13 +114,14 @@ class map_chain {
   template <class Op>
   [[nodiscard]] map_change accumulate(Key const& key, Value const& value, Op op) const {
     if constexpr (keeps) {
-      if (at_present(key, [&](std::size_t at) { combine(words_, at, value, op); })) return map_change::none;
+      if (at_present(key, [&](std::size_t at) { detail::combine(words_, at, value, op); }))
+        return map_change::none;
     }
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
       if (!at.is_present) return put_new(at, home, key, value);
       if constexpr (keeps) {
-        combine(words_, at.value(), value, op);
+        detail::combine(words_, at.value(), value, op);
         return unlock(home, map_change::none);
       } else {
         auto const old = words_.template read<layout::value_words>(at.value());
@@ -134,7 +134,7 @@ class map_chain {
     return under_lock([&](bucket_state home) {
       place const at = find(key, home);
       if (!at.is_present) return unlock(home, map_change::none);
-      finish(at, home, keeps && steps.keeps_keys ? at.state.without(at.slot) : at.state.freed(at.slot));
+      finish(at, home, keeps ? at.state.without(at.slot) : at.state.freed(at.slot));
       return map_change::made;
     });
   }
@@ -194,7 +194,7 @@ class map_chain {
           }
           return !state.is_locked();
         } else {
-          if (steps.waits_for_writer && state.is_locked()) return false;
+          if (state.is_locked()) return false;
           if constexpr (Words::by_single_words) {
             auto const found = words_.template read<layout::key_words>(bucket + layout::key(slot));
             bool const is_it = is_key(found.data(), key);
@@ -214,11 +214,11 @@ class map_chain {
         }
       }
       bucket = next_of(bucket, extent);
-    } while (bucket != 0 && (steps.looks_deeper || extent == 0));
+    } while (bucket != 0);
     return true;
   }
   [[nodiscard]] bool has_changed(std::size_t bucket, bucket_state seen) const {
-    return steps.validates && words_.load(bucket) != seen.bits();
+    return words_.load(bucket) != seen.bits();
   }
 
   /// Calls use(place of the value) if the key is present, without the lock. Only where slots are kept.
@@ -245,7 +245,6 @@ class map_chain {
   map_change under_lock(Change&& change) const {
     for (unsigned attempt = 0;; pause(attempt++)) {
       bucket_state const home(words_.load(home_));
-      if constexpr (!steps.locks) return change(home.unlocked());
       if (home.is_locked()) continue;
       if (words_.replace(home_, home.bits(), home.locked().bits())) return change(home);
     }
@@ -256,13 +255,12 @@ class map_chain {
   }
   /// Stores the new state of a bucket, and unlocks the chain.
   void finish(place const& at, bucket_state home, bucket_state changed) const {
-    if constexpr (steps.counts_changes) changed = changed.counted();
-    words_.store(at.bucket, changed.bits());
+    words_.store(at.bucket, changed.counted().bits());
     if (at.bucket != home_) words_.store(home_, home.bits());
   }
   /// Marks an overflow bucket as changing, for readers; the lock marks the home bucket.
   void mark(place const& at) const {
-    if (steps.marks_overflow && at.bucket != home_) words_.store(at.bucket, at.state.locked().bits());
+    if (at.bucket != home_) words_.store(at.bucket, at.state.locked().bits());
   }
 
   /// Finds the key, or else the first free slot. The chain is locked.
@@ -303,7 +301,7 @@ class map_chain {
       if (goes_deeper(at.extent)) {
         at.bucket = shape_->at(shape_->bucket_in(at.extent + 1, hash_));
         next = map_shape::deeper;
-        if constexpr (steps.tells_growth) grow_to(at.extent + 1);
+        grow_to(at.extent + 1);
       } else {
         std::size_t const overflow = words_.fetch_add(map_shape::used, 1);
         if (overflow >= shape_->overflow_buckets) return unlock(home, map_change::no_space);

@@ -36,7 +36,6 @@ template <class Words, transportable Key, transportable Value, map_policy Policy
 class map_home_line {
   using layout = bucket_layout<Key, Value>;
   static constexpr bool keeps = Policy.slots == erased_slots::kept;
-  static constexpr map_steps steps = Policy.steps;
   static_assert(bucket_state::slots == 3 && layout::words == layout::line_words);
 
  public:
@@ -48,7 +47,7 @@ class map_home_line {
     for (std::size_t bucket = first_;;) {
       // acquire: pairs with the release of the change that stored the state.
       bucket_state const state(words_.load(bucket));
-      if (!keeps && steps.waits_for_writer && state.is_locked()) return false;
+      if (!keeps && state.is_locked()) return false;
       std::size_t const at = value_of(bucket, key, state);
       if (at != 0) [[likely]] {
         std::uint64_t const word = words_.load(at);
@@ -66,7 +65,7 @@ class map_home_line {
   /// nothing if map_chain does the whole.
   [[nodiscard]] std::optional<bool> insert(Key const& key, unsigned tag, Value const& value) const {
     bucket_state const state(words_.load(first_));
-    if (!steps.locks || state.is_locked()) return std::nullopt;
+    if (state.is_locked()) return std::nullopt;
     if (value_of(first_, key, state) != 0) {
       // The key was present when the state was loaded, unless another key has taken its slot since.
       return has_changed(first_, state) ? std::nullopt : std::optional(false);
@@ -96,7 +95,7 @@ class map_home_line {
   [[nodiscard]] bool accumulate(Key const& key, Value const& value, Op op) const {
     return change(key, [&](std::size_t at) {
       if constexpr (keeps) {
-        combine(words_, at, value, op);
+        detail::combine(words_, at, value, op);
       } else {
         std::uint64_t const old = words_.load(at);
         words_.store(at, to_words(static_cast<Value>(op(from_words<Value>(&old), value)))[0]);
@@ -114,7 +113,7 @@ class map_home_line {
       use(at);
     } else {
       bucket_state const state(words_.load(first_));
-      if (!steps.locks || state.is_locked()) return false;
+      if (state.is_locked()) return false;
       std::size_t const at = value_of(first_, key, state);
       if (at == 0 || !words_.replace(first_, state.bits(), state.locked().bits())) return false;
       use(at);
@@ -123,10 +122,7 @@ class map_home_line {
     return true;
   }
   // release, in map_words: pairs with the acquire of a lookup or of the next lock.
-  void unlock(bucket_state changed) const {
-    if constexpr (steps.counts_changes) changed = changed.counted();
-    words_.store(first_, changed.bits());
-  }
+  void unlock(bucket_state changed) const { words_.store(first_, changed.counted().bits()); }
   /// The first slot that is free, with a branch for each, else `slots`.
   [[nodiscard]] static std::size_t free_slot(bucket_state state) {
     if (!state.is_taken(0)) return 0;
@@ -142,7 +138,7 @@ class map_home_line {
     return false;
   }
   [[nodiscard]] bool has_changed(std::size_t bucket, bucket_state seen) const {
-    return !keeps && steps.validates && words_.load(bucket) != seen.bits();
+    return !keeps && words_.load(bucket) != seen.bits();
   }
   /// The word of the key's value, or 0 if the key is not present.
   [[nodiscard]] std::size_t find(Key const& key) const {

@@ -116,12 +116,12 @@ class map_table {
   [[nodiscard]] map_shape const& shape() const noexcept { return shape_; }
   [[nodiscard]] state_type& state() const noexcept { return window_.state(); }
   /// Returns use(words) with the words of a rank's part. See target_view::visit.
-  template <bool flushes = true, class Use>
+  template <class Use>
   decltype(auto) visit(rank_t rank, Use&& use) const {
     auto const& [view, near] = parts_[static_cast<std::size_t>(rank)];
     // The lambda takes a reference: a view remembers that it has announced itself, and a copy would not.
     return view.visit([&, words = near](auto const& seen) {
-      return use(map_words<state_type, std::remove_cvref_t<decltype(seen)>, flushes>(state(), seen, words));
+      return use(map_words<state_type, std::remove_cvref_t<decltype(seen)>>(state(), seen, words));
     });
   }
 

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "requests_mutants.hpp"
 #include "support/neighbours.hpp"
 #include "support/ranks.hpp"
 #include "support/saved.hpp"
@@ -50,17 +51,19 @@ task<> pass_around(Team& team, Epoch& epoch, Signals& s, int rounds) {
 }
 
 /// Each round, each rank puts a number to its right neighbour in a fence that it closes beside other work.
-template <pgas::detail::close_steps Steps = pgas::detail::close_steps{}, class Team, class Window>
+template <class Mutant = requests_mutants::none, class Team, class Window>
 task<> put_in_fences(Team& team, Window& w, int rounds) {
   for (int i = 1; i <= rounds; ++i) {
     pgas::fence epoch{w};
-    if constexpr (!Steps.meets) {  // a rank that is late shows that the others do not wait for it
+    if constexpr (std::is_same_v<Mutant, requests_mutants::no_meeting>) {  // a rank that is late shows that
+                                                                           // the others do not wait for it
       if (team.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     epoch.put(right_of(team), 0, 100 * i + team.rank());
     epoch.put(right_of(team), 1, i);
-    using request = pgas::close_request<typename Window::state_type, decltype(epoch)::opened_with, Steps>;
-    co_await request(std::move(epoch));
+    co_await
+        typename Mutant::template close_request<typename Window::state_type, decltype(epoch)::opened_with>(
+            std::move(epoch));
     auto const own = pgas::stage(w, pgas::read_only);
     require_equal(own[0], 100 * i + left_of(team), "the number that the left neighbour has put");
     require_equal(own[1], i, "the round in which it was put");
@@ -252,17 +255,16 @@ TEST_CASE("async: a fence that is closed beside other work shows all puts to the
 
 TEST_CASE("async: each step of a fence that is closed beside other work is needed") {
   if (!chosen(incoherent::backend::name)) return;
-  auto const failures = []<pgas::detail::close_steps Steps>() {
+  auto const failures = []<class Mutant>(std::type_identity<Mutant>) {
     return failures_of(10, [](auto& team) {
       auto w = make_window<int>(team, 2);
-      pgas::sync_wait(team, put_in_fences<Steps>(team, w, 5));
+      pgas::sync_wait(team, put_in_fences<Mutant>(team, w, 5));
     });
   };
-  using steps = pgas::detail::close_steps;
-  CHECK(failures.operator()<steps{}>() == 0);
-  CHECK(failures.operator()<steps{.publishes = false}>() != 0);
-  CHECK(failures.operator()<steps{.meets = false}>() != 0);
-  CHECK(failures.operator()<steps{.refreshes = false}>() != 0);
+  CHECK(failures(std::type_identity<requests_mutants::none>{}) == 0);
+  CHECK(failures(std::type_identity<requests_mutants::no_publish>{}) != 0);
+  CHECK(failures(std::type_identity<requests_mutants::no_meeting>{}) != 0);
+  CHECK(failures(std::type_identity<requests_mutants::no_refresh>{}) != 0);
 }
 
 TEST_CASE("async: exposures, notified halos and messages are awaited beside each other") {

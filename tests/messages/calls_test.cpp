@@ -9,6 +9,7 @@
 #include <exception>
 #include <span>
 
+#include "calls_mutants.hpp"
 #include "support/ranks.hpp"
 
 namespace pgas_test {
@@ -20,13 +21,13 @@ using calls_models = all_models;
 namespace pgas_test {
 namespace {
 
-/// Runs program(state) on two cores of the emulated chip, on calls whose messages have these steps. Returns
+/// Runs program(state) on two cores of the emulated chip, on what make(team) returns. Returns
 /// whether the program ended well.
-template <pgas::detail::call_post_steps Steps, class Program>
-bool passes(Program const& program, pgas::call_options const& options) {
+template <class Make, class Program>
+bool passes(Make const& make, Program const& program) {
   try {
     pgas::run<pgas::backends::scc>(2, [&](auto& team) {
-      auto calls = pgas::make_calls<Steps>(team, options);
+      auto calls = make(team);
       program(team, calls);
       calls.finish();
     });
@@ -36,6 +37,13 @@ bool passes(Program const& program, pgas::call_options const& options) {
   }
 }
 constexpr pgas::call_options small{.message_bytes = 8 * kib};
+constexpr auto right = [](auto& team) { return pgas::make_calls(team, small); };
+constexpr auto without_room = [](auto& team) {
+  return pgas::calls_mutants::no_room::make_calls(team, small);
+};
+constexpr auto without_look = [](auto& team) {
+  return pgas::calls_mutants::no_look::make_calls(team, small);
+};
 
 TEST_CASE("calls: a receiver returns room by itself, or a caller that gets no answers waits for ever") {
   auto const one_way = [](auto& team, auto& calls) {
@@ -43,8 +51,8 @@ TEST_CASE("calls: a receiver returns room by itself, or a caller that gets no an
       calls.send(
           1, [](int) {}, i);
   };
-  CHECK(passes<pgas::detail::call_post_steps{}>(one_way, small));
-  CHECK(!passes<pgas::detail::call_post_steps{.returns_room = false}>(one_way, small));
+  CHECK(passes(right, one_way));
+  CHECK(!passes(without_room, one_way));
 }
 
 TEST_CASE("calls: a rank begins the calls that wait when its functions' calls have left, without a message") {
@@ -61,8 +69,8 @@ TEST_CASE("calls: a rank begins the calls that wait when its functions' calls ha
     }
     team.barrier();
   };
-  CHECK(passes<pgas::detail::call_post_steps{}>(one_by_one, small));
-  CHECK(!passes<pgas::detail::call_post_steps{.looks_again = false}>(one_by_one, small));
+  CHECK(passes(right, one_by_one));
+  CHECK(!passes(without_look, one_by_one));
 }
 
 }  // namespace

@@ -6,20 +6,21 @@
 
 #include "conformance/channel.hpp"
 #include "conformance/channel_ends.hpp"
+#include "mailed_channel_mutants.hpp"
 
 namespace pgas_test {
 namespace {
 
 using pgas::word;
-using pgas::detail::mailed_channel_steps;
+namespace mutants = mailed_channel_mutants;
 
-/// Runs program(team, channel) on two cores of the emulated chip, on a channel with these steps. Returns
+/// Runs program(team, channel) on two cores of the emulated chip, on a right or a wrong channel. Returns
 /// whether the program ended well.
-template <mailed_channel_steps Steps, class Program>
+template <class Mutant, class Program>
 bool passes(Program const& program) {
   try {
     pgas::run<pgas::backends::scc>(2, [&program](auto& team) {
-      using channel = pgas::detail::mailed_channel<pgas::backends::scc, Steps>;
+      using channel = typename Mutant::template mailed_channel<pgas::backends::scc>;
       auto c = pgas::detail::join_channel<channel>(team);
       program(team, c);
       team.barrier();
@@ -40,8 +41,8 @@ TEST_CASE("channel: a receiver returns room by itself, or a sender that gets no 
       }
     }
   };
-  CHECK(passes<mailed_channel_steps{}>(one_way));
-  CHECK(!passes<mailed_channel_steps{.returns_room = false}>(one_way));
+  CHECK(passes<mutants::none>(one_way));
+  CHECK(!passes<mutants::no_room>(one_way));
 }
 
 TEST_CASE("channel: a message stays behind kept ones of its queue, or it overtakes them") {
@@ -68,8 +69,8 @@ TEST_CASE("channel: a message stays behind kept ones of its queue, or it overtak
       }
     }
   };
-  CHECK(passes<mailed_channel_steps{}>(overtakes));
-  CHECK(!passes<mailed_channel_steps{.stays_behind = false}>(overtakes));
+  CHECK(passes<mutants::none>(overtakes));
+  CHECK(!passes<mutants::no_order>(overtakes));
 }
 
 TEST_CASE("channel: a rank reminds itself of messages that came while it held handlers, or forgets them") {
@@ -89,8 +90,8 @@ TEST_CASE("channel: a rank reminds itself of messages that came while it held ha
     team.barrier();
     c.handle(0, {});
   };
-  CHECK(passes<mailed_channel_steps{}>(holds));
-  CHECK(!passes<mailed_channel_steps{.reminds = false}>(holds));
+  CHECK(passes<mutants::none>(holds));
+  CHECK(!passes<mutants::no_reminder>(holds));
 }
 
 TEST_CASE("channel: on the emulated chip, random schedules and hostile caches lose no message") {

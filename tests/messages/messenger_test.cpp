@@ -11,6 +11,7 @@
 #include <pgas/backends/tile.hpp>
 #include <pgas/containers/make_messenger.hpp>
 
+#include "messenger_mutants.hpp"
 #include "support/ranks.hpp"
 
 namespace pgas_test {
@@ -23,9 +24,9 @@ using pgas::message_counts;
 using pgas::message_form;
 using pgas::message_options;
 using pgas::message_request;
-using pgas::messenger_steps;
 using pgas::word;
 namespace credits = pgas::credits;
+namespace mutants = messenger_mutants;
 using simulated_model = model<pgas::backends::simulated>;
 using tile_model = model<pgas::backends::tile>;
 
@@ -95,10 +96,10 @@ using program = std::function<void(any_messenger&)>;
 
 /// Runs a program with one type of messenger on ranks of one backend.
 template <class Backend, class Credits, message_form Form = message_form::tagged,
-          messenger_steps Steps = messenger_steps{}>
+          class Mutant = mutants::none>
 void run_one(rank_t ranks, message_options const& o, program const& body) {
   pgas::run<Backend>(ranks, [&](auto& team) {
-    auto m = pgas::make_messenger<Credits, Form, Steps>(team, o);
+    auto m = Mutant::template make_messenger<Credits, Form>(team, o);
     erased e(team, std::move(m));
     body(e);
     team.barrier();
@@ -401,14 +402,13 @@ TEST_CASE("messenger: the killer benchmark ends within 250 KB on many ranks that
 
 /// The first of some random schedules of a machine with which ranks with this budget lose a message or an
 /// order; 0 if none does.
-template <class Credits, messenger_steps Steps, message_form Form = message_form::tagged,
-          class Model = tile_model>
+template <class Credits, class Mutant, message_form Form = message_form::tagged, class Model = tile_model>
 std::uint64_t first_failure(std::uint64_t seeds,
                             std::function<void(any_messenger&, std::uint64_t)> const& body = nullptr) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     auto const hostile = disturbed(Model{}, seed);
     std::string const wrong = failure_of(
-        &run_one<typename Model::backend, Credits, Form, Steps>, 3, with_budget(12'000 + 1000 * (seed % 5)),
+        &run_one<typename Model::backend, Credits, Form, Mutant>, 3, with_budget(12'000 + 1000 * (seed % 5)),
         [&body, seed](any_messenger& m) { body ? body(m, seed) : exchange_at_random(m, 12, seed); });
     if (!wrong.empty()) return seed;
   }
@@ -461,23 +461,23 @@ void receive_what_is_held(any_messenger& m, std::uint64_t seed) {
 TEST_CASE("messenger: no schedule loses an order or a message, unless a step is left out") {
   if (!has<tile_model>()) return;
   constexpr std::uint64_t few = 40, many = 400;
-  CHECK(first_failure<credits::none, messenger_steps{}>(few) == 0);
-  CHECK(first_failure<credits::fixed, messenger_steps{}>(few) == 0);
-  CHECK(first_failure<credits::none, messenger_steps{.checks_age = false}>(many) != 0);
-  CHECK(first_failure<credits::none, messenger_steps{.respects_failure = false}>(many) != 0);
-  CHECK(first_failure<credits::none, messenger_steps{.wakes_by_receive = false}>(many) != 0);
-  CHECK(first_failure<credits::none, messenger_steps{.keeps_answers = false}>(many) != 0);
-  CHECK(first_failure<credits::none, messenger_steps{}>(few, send_by_and_by) == 0);
-  CHECK(first_failure<credits::none, messenger_steps{.asks_in_order = false}>(many, send_by_and_by) != 0);
-  CHECK(first_failure<credits::fixed, messenger_steps{.eager_in_order = false}>(many) != 0);
+  CHECK(first_failure<credits::none, mutants::none>(few) == 0);
+  CHECK(first_failure<credits::fixed, mutants::none>(few) == 0);
+  CHECK(first_failure<credits::none, mutants::no_age>(many) != 0);
+  CHECK(first_failure<credits::none, mutants::no_failure>(many) != 0);
+  CHECK(first_failure<credits::none, mutants::no_wake_by_receive>(many) != 0);
+  CHECK(first_failure<credits::none, mutants::no_answer>(many) != 0);
+  CHECK(first_failure<credits::none, mutants::none>(few, send_by_and_by) == 0);
+  CHECK(first_failure<credits::none, mutants::no_order>(many, send_by_and_by) != 0);
+  CHECK(first_failure<credits::fixed, mutants::eager>(many) != 0);
 }
 
 TEST_CASE("messenger: a message that was held and then cleared arrives, though the mailbox was full") {
   if (!has<scc_model>()) return;
   using none = credits::none;
   constexpr auto form = message_form::tagged;
-  constexpr messenger_steps mixed{.clears_after_hold = false};
-  CHECK(first_failure<none, messenger_steps{}, form, scc_model>(20, receive_what_is_held) == 0);
+  using mixed = mutants::early_clear;
+  CHECK(first_failure<none, mutants::none, form, scc_model>(20, receive_what_is_held) == 0);
   CHECK(first_failure<none, mixed, form, scc_model>(20, receive_what_is_held) != 0);
 }
 
@@ -506,7 +506,7 @@ TEST_CASE(
   using none = credits::none;
   auto o = with_budget(0);
   o.budget = pgas::messenger_on<pgas::backends::simulated, none>::least_budget(2, o) + 1200;
-  constexpr messenger_steps stays{.wakes_by_memory = false};
+  using stays = mutants::no_wake_by_memory;
   CHECK(failure_of(&run_one<pgas::backends::simulated, none>, 2, o, blocked) == "");
   CHECK(failure_of(&run_one<pgas::backends::simulated, none, message_form::tagged, stays>, 2, o, blocked) !=
         "");
@@ -524,7 +524,7 @@ TEST_CASE("messenger: a receiver returns credit by itself, so a sender of one wa
     }
     if (m.rank() == 1) asked = m.counts().asked;
   };
-  constexpr messenger_steps keeps{.returns_credits = false};
+  using keeps = mutants::no_credits;
   using backend = pgas::backends::simulated;
   CHECK(failure_of(&run_one<backend, credits::fixed>, 2, with_budget(30'000), one_way) == "");
   CHECK(asked == 0);
@@ -548,7 +548,7 @@ TEST_CASE("messenger: the form for control data keeps the order of each sender, 
     for (auto const which : all) m.wait(which);
     m.barrier();
   };
-  CHECK(first_failure<credits::none, messenger_steps{}, message_form::control>(40, in_order) == 0);
+  CHECK(first_failure<credits::none, mutants::none, message_form::control>(40, in_order) == 0);
 }
 
 // Prediction

@@ -136,10 +136,9 @@ namespace pgas::inline PGAS_ASSERTIONS {
 /// The object neither moves between threads nor is destroyed before `finish`, or its calls are lost.
 /// UPC++: rpc and rpc_ff; HPX: async of an action; Charm++: entry methods; GASNet: active messages, which are
 /// the source of the idea (von Eicken et al. 1992, "Active messages").
-template <mailbox_backend Backend, coherence_policy Coherence, protocol_bundle Protocols,
-          detail::call_post_steps Steps = detail::call_post_steps{}>
+template <mailbox_backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
 class calls {
-  using state_type = detail::calls_state<Backend, Steps>;
+  using state_type = detail::calls_state<Backend>;
 
  public:
   using team_type = team<Backend, Coherence, Protocols>;
@@ -274,11 +273,10 @@ class calls {
 /// Collective over the team. Throws, on every rank: errc::mismatch if ranks run different executables or give
 /// different options; errc::invalid_argument if the memory is too small for so many ranks; errc::no_space.
 /// Costs a mailbox and some barriers.
-template <detail::call_post_steps Steps = detail::call_post_steps{}, mailbox_backend Backend,
-          coherence_policy Coherence, protocol_bundle Protocols>
-[[nodiscard]] calls<Backend, Coherence, Protocols, Steps> make_calls(
-    team<Backend, Coherence, Protocols> const& team, call_options const& options = {}) {
-  using state_type = detail::calls_state<Backend, Steps>;
+template <mailbox_backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] calls<Backend, Coherence, Protocols> make_calls(team<Backend, Coherence, Protocols> const& team,
+                                                              call_options const& options = {}) {
+  using state_type = detail::calls_state<Backend>;
   using handle = typename Backend::handle;
   auto& members = *team.state();
   Backend& b = members.backend;

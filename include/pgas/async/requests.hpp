@@ -222,19 +222,12 @@ template <class Window, lock_kind Kind>
 
 namespace detail {
 
-/// The steps of a fence that is closed beside other work. A test leaves one out to see that it is needed.
-struct close_steps {
-  bool publishes = true;
-  bool meets = true;
-  bool refreshes = true;
-};
-
 /// A fence epoch whose end is under way.
 ///
 /// States: open, while other ranks have not come; closed. Source: MPI_Win_fence, with a started collective as
 /// its barrier. Differs from the window's fence protocol, which waits in one call, and has words of its own.
 /// The collective begins in the constructor, so that the program decides its place among the team's others.
-template <class State, hints Hints, close_steps Steps>
+template <class State, hints Hints>
 class closing_fence : fence<State, Hints> {
   using epoch_type = fence<State, Hints>;
 
@@ -253,15 +246,13 @@ class closing_fence : fence<State, Hints> {
   }
 
   [[nodiscard]] bool test() {
-    if (this->is_open()) {
-      finish_if([this] { return !Steps.meets || meeting_.test(); });
-    }
+    if (this->is_open()) finish_if([this] { return meeting_.test(); });
     return !this->is_open();
   }
   void wait() {
     if (!this->is_open()) return;
     finish_if([this] {
-      if (Steps.meets) meeting_.wait();
+      meeting_.wait();
       return true;
     });
   }
@@ -287,8 +278,8 @@ class closing_fence : fence<State, Hints> {
     State& s = this->state();
     only_call const call(s, "start_close");
     s.elements.withdraw_all();
-    if constexpr (Steps.publishes) boundary(s.segment).publish(everyone);
-    return start_meeting(starter(s.team));
+    boundary(s.segment).publish(everyone);
+    return detail::start_meeting(starter(s.team));
   }
   /// Ends the epoch if all ranks have come. An error of the collective ends it, too.
   template <class Met>
@@ -297,7 +288,7 @@ class closing_fence : fence<State, Hints> {
     try {
       if (!met()) return;
       only_call const call(s, "close");
-      if constexpr (Steps.refreshes) boundary(s.segment).refresh(everyone);
+      boundary(s.segment).refresh(everyone);
     } catch (...) {
       end_epoch();
       throw;
@@ -309,19 +300,19 @@ class closing_fence : fence<State, Hints> {
     this->mark_closed();
   }
 
-  decltype(start_meeting(std::declval<starter const&>())) meeting_;
+  decltype(detail::start_meeting(std::declval<starter const&>())) meeting_;
   uncaught_since uncaught_;
 };
 
 }  // namespace detail
 
 /// The end of a fence epoch, as a request: the result of start_close. Its destructor waits for the end.
-template <class State, hints Hints, detail::close_steps Steps = detail::close_steps{}>
+template <class State, hints Hints>
 class close_request {
  public:
   /// start_close calls it.
   explicit close_request(fence<State, Hints>&& open)
-      : of_(std::make_unique<detail::closing_fence<State, Hints, Steps>>(std::move(open))) {}
+      : of_(std::make_unique<detail::closing_fence<State, Hints>>(std::move(open))) {}
 
   /// Returns whether the epoch has ended. Never waits for another rank.
   [[nodiscard]] bool test() { return of_->test(); }
@@ -329,7 +320,7 @@ class close_request {
   void wait() { of_->wait(); }
 
  private:
-  std::unique_ptr<detail::closing_fence<State, Hints, Steps>> of_;
+  std::unique_ptr<detail::closing_fence<State, Hints>> of_;
 };
 
 /// Closes a fence epoch beside other work: `co_await start_close(std::move(epoch));`.

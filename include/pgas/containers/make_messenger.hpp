@@ -27,8 +27,8 @@ using by_graph = detail::predicted_credits<prediction::transition_graph<>>;
 
 /// The messenger of a team's ranks on a backend.
 template <mailbox_backend Backend, message_credits Credits = credits::fixed,
-          message_form Form = message_form::tagged, messenger_steps Steps = messenger_steps{}>
-using messenger_on = detail::mailed_messenger<Backend, Credits, Form, Steps>;
+          message_form Form = message_form::tagged>
+using messenger_on = detail::mailed_messenger<Backend, Credits, Form>;
 
 /// Makes a messenger between the ranks of a team. `Credits` lets messages come without a question.
 ///
@@ -38,12 +38,11 @@ using messenger_on = detail::mailed_messenger<Backend, Credits, Form, Steps>;
 /// the budget has no room for the state of all ranks. MPI_Comm_dup with MPI_Isend and MPI_Irecv. Source:
 /// Ferreras 2008, sections 3.4 and 4.3.
 template <message_credits Credits = credits::fixed, message_form Form = message_form::tagged,
-          messenger_steps Steps = messenger_steps{}, mailbox_backend Backend, coherence_policy Coherence,
-          protocol_bundle Protocols>
-[[nodiscard]] messenger_on<Backend, Credits, Form, Steps> make_messenger(
+          mailbox_backend Backend, coherence_policy Coherence, protocol_bundle Protocols>
+[[nodiscard]] messenger_on<Backend, Credits, Form> make_messenger(
     team<Backend, Coherence, Protocols> const& team,
     message_options const& options = message_options::from_environment()) {
-  using made_type = messenger_on<Backend, Credits, Form, Steps>;
+  using made_type = messenger_on<Backend, Credits, Form>;
   static_assert(messenger<made_type>);
   using handle = typename Backend::handle;
   auto& state = *team.state();

@@ -41,19 +41,6 @@ struct message_counts {
   std::uint64_t letters = 0;   ///< all letters in the mailbox
 };
 
-/// The steps of a messenger without which it is wrong, for tests that leave one out.
-struct messenger_steps {
-  bool checks_age = true;         ///< a question of an earlier age is refused
-  bool respects_failure = true;   ///< after a refused question no later one of that sender gets memory
-  bool wakes_by_receive = true;   ///< a new receive lets refused senders ask again
-  bool wakes_by_memory = true;    ///< memory that comes back lets a refused sender ask again
-  bool keeps_answers = true;      ///< an answer without room in the mailbox waits in emergency memory
-  bool clears_after_hold = true;  ///< a clear leaves after the hold of its message
-  bool asks_in_order = true;      ///< no question overtakes an unanswered one of an earlier age
-  bool eager_in_order = true;     ///< no message leaves at once while an earlier one has no answer
-  bool returns_credits = true;    ///< a receiver returns what a sender has used
-};
-
 /// The two forms of the protocol.
 enum class message_form {
   tagged,   ///< for data: receives may take messages in any order, so all that wait are asked for

@@ -46,9 +46,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Differs   from GASNet's active messages, whose handlers may only reply: here a function may call.
 /// Memory    see call_shares. `most` counts the words of records and of calls without an answer. A queue's
 ///           buffer has at most twice the words of its records.
-template <mailbox_backend Backend, class Owner, call_post_steps Steps = call_post_steps{}>
-class call_post : public call_sender<Backend, Steps> {
-  using base = call_sender<Backend, Steps>;
+template <mailbox_backend Backend, class Owner>
+class call_post : public call_sender<Backend> {
+  using base = call_sender<Backend>;
 
  public:
   using base::extend_answers;
@@ -82,7 +82,7 @@ class call_post : public call_sender<Backend, Steps> {
     if (!busy_.empty()) send_all();
     // A function that has run, or a record that has been sent, may let further calls begin. The work begins
     // them in its next round, so that waits check their conditions meanwhile.
-    if (Steps.looks_again && goes_on_ && has_input()) remind();
+    if (goes_on_ && has_input()) remind();
     return count;
   }
 

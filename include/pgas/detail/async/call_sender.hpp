@@ -16,12 +16,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The steps of a call_post without which it is wrong, for tests that leave one out.
-struct call_post_steps {
-  bool returns_room = true;  ///< in a message of its own, when much is owed
-  bool looks_again = true;   ///< without a message, when calls that wait may begin by now
-};
-
 /// A mailbox in which a sender writes a message where its receiver reads it. The place has word alignment.
 template <class M>
 concept mailbox_with_places = mailbox<M> && requires(M& m, rank_t to, void (*write)(std::byte*)) {
@@ -29,7 +23,7 @@ concept mailbox_with_places = mailbox<M> && requires(M& m, rank_t to, void (*wri
 };
 
 /// The sending side of call_post: queues of records, and the messages that are made of them.
-template <mailbox_backend Backend, call_post_steps Steps>
+template <mailbox_backend Backend>
 class call_sender {
   using Mailbox = typename Backend::mailbox_type;
 
@@ -168,7 +162,7 @@ class call_sender {
     most_ = std::max(most_, started() + in_ + landing_[0].text.size() + landing_[1].text.size());
   }
   [[nodiscard]] bool wants_note(call_peer const& p) const noexcept {
-    if (Steps.returns_room && std::max(p.lanes[0].owed, p.lanes[1].owed) >= shares_.room / 2) return true;
+    if (std::max(p.lanes[0].owed, p.lanes[1].owed) >= shares_.room / 2) return true;
     if (is_full() && p.lanes[of_functions].owed != 0) return true;
     return p.told_full != is_full() && (p.told_full || p.held != 0);
   }

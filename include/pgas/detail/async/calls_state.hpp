@@ -30,7 +30,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///             function, and after the starts of all calls within. Two waves add up both counts of all ranks.
 ///             If all that were started in the second wave had ended in the first, nothing was under way
 ///             when the first wave ended. Differs: an end of a call with an answer is counted at its caller.
-template <mailbox_backend Backend, call_post_steps Steps = call_post_steps{}>
+template <mailbox_backend Backend>
 class calls_state final : public call_home {
  public:
   using control_type = typename Backend::control_type;
@@ -404,7 +404,7 @@ class calls_state final : public call_home {
   call_table const* home_ = &functions_of_object;  ///< of the shared object that makes these calls
   std::shared_ptr<team_state<Backend>> team_;
   control_type control_;
-  call_post<Backend, calls_state, Steps> post_;
+  call_post<Backend, calls_state> post_;
   local_shared_ptr<bool> is_alive_;  ///< false once these calls are destroyed while others are under way
   std::vector<rank_t> others_;       ///< the ranks that may answer; a rank alone answers itself
   std::vector<std::size_t> unanswered_ = std::vector<std::size_t>(static_cast<std::size_t>(size()));

@@ -17,13 +17,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The steps of a mailed_channel without which it is wrong, for tests that leave one out.
-struct mailed_channel_steps {
-  bool returns_room = true;  ///< in a message of its own, when much is owed
-  bool stays_behind = true;  ///< a message does not overtake a kept one
-  bool reminds = true;       ///< of messages that came while no handler could run
-};
-
 /// A channel of messages that a backend's mailbox carries.
 ///
 /// Source: the user network of TILE-Gx (Shahmirzadi 2014, sections 3.2 and 3.3), with credits as in
@@ -43,7 +36,7 @@ struct mailed_channel_steps {
 ///           has that many, since credits need no message while a rank sends within its own.
 /// Memory    room words and a head for each rank and queue, what is kept, the mailbox's, and one word.
 /// Costs     a message of the mailbox for each message, and at most one more for each half of the room.
-template <mailbox_backend Backend, mailed_channel_steps Steps = mailed_channel_steps{}>
+template <mailbox_backend Backend>
 class mailed_channel {
   using control_type = typename Backend::control_type;
   using mailbox_type = typename Backend::mailbox_type;
@@ -180,7 +173,7 @@ class mailed_channel {
       wait([&] { return is_sent = is_sent || try_send(to, queue, message); }, operation, group(&to, 1));
     }
     [[nodiscard]] bool try_send(rank_t to, std::size_t queue, std::span<word const> message) {
-      return !(Steps.stays_behind && is_behind(to, queue, kept.size())) && try_mail(to, queue, message);
+      return !is_behind(to, queue, kept.size()) && try_mail(to, queue, message);
     }
     /// Passes a message to the mailbox, with the words that this rank owes its receiver.
     [[nodiscard]] bool try_mail(rank_t to, std::size_t queue, std::span<word const> message) {
@@ -227,7 +220,7 @@ class mailed_channel {
     void owe(rank_t to, std::size_t queue, std::size_t count) {
       auto& debt = owed[static_cast<std::size_t>(to)][queue];
       debt = static_cast<std::uint16_t>(debt + count);
-      if (!Steps.returns_room || debt < room / 2 || try_mail(to, 0, {})) return;
+      if (debt < room / 2 || try_mail(to, 0, {})) return;
       if (std::find(debts.begin(), debts.end(), to) == debts.end()) debts.push_back(to);
     }
     void pay_debts() {
@@ -336,7 +329,7 @@ class mailed_channel {
     /// when one has arrived, so this rank sends itself one without words. If there is no room, another
     /// message is there.
     void remind() noexcept {
-      for (std::size_t queue = 0; queue < queues && Steps.reminds; ++queue) {
+      for (std::size_t queue = 0; queue < queues; ++queue) {
         if (!is_handling && may_handle(queue)) return static_cast<void>(try_mail(backend.rank(), 0, {}));
       }
     }

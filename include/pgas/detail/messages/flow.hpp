@@ -33,10 +33,9 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
 ///           pair have no answer, so the emergency memory is four answers for each rank.
 /// Control   message_form::control is section 4.5.1's form for data that are received in order: a refused
 ///           sender asks for its first message alone, so no question of an earlier age can come.
-template <mailbox Mailbox, message_credits Credits, message_form Form = message_form::tagged,
-          messenger_steps Steps = messenger_steps{}>
-class flow : sender_side<Mailbox, Credits, Form, Steps> {
-  using base = sender_side<Mailbox, Credits, Form, Steps>;
+template <mailbox Mailbox, message_credits Credits, message_form Form = message_form::tagged>
+class flow : sender_side<Mailbox, Credits, Form> {
+  using base = sender_side<Mailbox, Credits, Form>;
   using base::at;
   using base::carry_on;
   using base::counts_;
@@ -106,7 +105,6 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     }
     r.state = request::posted;
     posted_.append(r);
-    if (!Steps.wakes_by_receive) return r;
     if (from != any_sender) {
       if (at(from).has_failed) wake(at(from));
     } else {
@@ -237,7 +235,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
       p.granted += back;
       p.owed += back;
     }
-    if (Steps.wakes_by_memory) wake_next();
+    wake_next();
   }
   /// Adds bytes; returns whether they are the last.
   bool feed(sink& s, bytes_in bytes) {
@@ -263,12 +261,11 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
     auto const reply = [&](letter_kind kind, word place = 0) {
       p.push({kind, head.age, head.request, place});
     };
-    if (Form == message_form::tagged && Steps.checks_age && head.age != p.age_in)
-      return reply(letter_kind::refuse);
+    if (Form == message_form::tagged && head.age != p.age_in) return reply(letter_kind::refuse);
     if (request* const r = match(from, head.argument, bytes)) {
       reply(letter_kind::clear, is_here ? 0 : place_of(*r));
       if (is_here) feed(*r, text);
-    } else if (Steps.respects_failure && p.has_failed) {
+    } else if (p.has_failed) {
       reply(letter_kind::refuse);
     } else if (bytes <= memory_.left() && memory_.has(record::cost(bytes))) {
       record& m = keep(from, head.argument, bytes, false);
@@ -347,14 +344,10 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
   /// Sends the answers that this rank owes a peer; returns false at the first letter for which the mailbox
   /// has no room.
   bool pay(peer& p, rank_t to) {
-    if (!Steps.clears_after_hold && !clear_held(p, to)) return false;
     for (; p.answers_left > 0; p.pop()) {
       answer const one = p.front();
       letter_head const head{.kind = one.kind, .age = one.age, .request = one.request, .argument = one.place};
-      if (!mail_letter(to, head)) {
-        if (!Steps.keeps_answers) p.pop();
-        return false;
-      }
+      if (!mail_letter(to, head)) return false;
       ++(one.kind == letter_kind::clear  ? counts_.cleared
          : one.kind == letter_kind::hold ? counts_.held
                                          : counts_.refused);
@@ -375,7 +368,7 @@ class flow : sender_side<Mailbox, Credits, Form, Steps> {
       p.credit = 0;
       p.owes_yield = false;
     }
-    bool const is_due = Steps.returns_credits && p.owed > 0 && p.owed >= share_ / 2;
+    bool const is_due = p.owed > 0 && p.owed >= share_ / 2;
     return !is_due || mail_letter(to, {.kind = letter_kind::credit});
   }
 

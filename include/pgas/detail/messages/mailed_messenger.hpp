@@ -18,12 +18,11 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           serves the messenger.
 /// Memory    the budget of its options on each rank, in which everything is counted but the mailbox. A
 ///           mailbox holds a constant number of letters a sender, or in all.
-template <mailbox_backend Backend, message_credits Credits, message_form Form = message_form::tagged,
-          messenger_steps Steps = messenger_steps{}>
+template <mailbox_backend Backend, message_credits Credits, message_form Form = message_form::tagged>
 class mailed_messenger {
   using control_type = typename Backend::control_type;
   using mailbox_type = typename Backend::mailbox_type;
-  using flow_type = messages::flow<mailbox_type, Credits, Form, Steps>;
+  using flow_type = messages::flow<mailbox_type, Credits, Form>;
   using request = messages::request;
   struct state;
 

@@ -17,7 +17,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
 
 /// What a rank sends with flow control: the letters, and the part of the protocol that moves its own
 /// messages. See flow for the whole protocol.
-template <mailbox Mailbox, message_credits Credits, message_form Form, messenger_steps Steps>
+template <mailbox Mailbox, message_credits Credits, message_form Form>
 class sender_side {
  protected:
   static constexpr std::size_t longest = Mailbox::max_message_bytes;
@@ -76,8 +76,8 @@ class sender_side {
     for (request* r = p.queue.first(); r != nullptr;) {
       request* const next = r->after;
       if (r->state == request::asked) {
-        if (Steps.asks_in_order && r->age != p.age_out) break;
-      } else if ((r == p.queue.first() || !Steps.eager_in_order) && may_leave(p, *r)) {
+        if (r->age != p.age_out) break;
+      } else if (r == p.queue.first() && may_leave(p, *r)) {
         if (!leave(p, *r, to)) return;
       } else if (r->is_ever_asked && r->age == p.age_out) {
         if (Form == message_form::control) break;

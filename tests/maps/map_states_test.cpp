@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "broadcast_mutants.hpp"
+#include "maps_mutants.hpp"
 #include "support/state_search.hpp"
 
 namespace pgas_test::map_states {
@@ -31,16 +33,6 @@ namespace maps = pgas::maps;
 struct by_remainder : pgas::map_traits<int> {
   using hash = std::hash<int>;
 };
-template <auto Fault>
-struct with_fault : by_remainder {
-  static constexpr auto fault = Fault;
-};
-
-template <pgas::detail::broadcast_fault Fault>
-struct with_broadcast : by_remainder {
-  static constexpr auto broadcast = Fault;
-};
-
 using channel = adversarial_channel<false>;
 template <template <class, class, class, class> class Map, class Traits = by_remainder>
 using small = Map<int, int, channel, Traits>;
@@ -69,26 +61,25 @@ struct narrow_channel : channel {
 using caching_in_turn = maps::part_caching<int, int, narrow_channel, by_remainder>;
 
 // Wrong variants.
-constexpr auto without_hold_back = pgas::detail::broadcast_fault::no_hold_back;
-using unacknowledged = small<maps::part_simple, with_fault<maps::part_simple_fault::no_acknowledgment>>;
-using serves_pending = with_fault<maps::part_caching_fault::serves_pending_keys>;
-using unblocked = small<maps::part_caching, serves_pending>;
-using not_waiting = small<maps::rep_remote, with_fault<maps::rep_remote_fault::no_wait>>;
-using as_they_come = small<maps::rep_remote, with_broadcast<without_hold_back>>;
-using as_printed = small<maps::rep_local, with_fault<maps::rep_local_fault::as_printed>>;
-using no_flag = small<maps::rep_local, with_fault<maps::rep_local_fault::no_flag>>;
-using unflagged = small<maps::rep_2pc, with_fault<maps::rep_2pc_fault::no_flag>>;
-using too_early = small<maps::rep_sc, with_fault<maps::rep_sc_fault::returns_too_early>>;
+namespace mutants = maps_mutants;
+using unacknowledged = small<mutants::simple_no_acknowledgment::part_simple>;
+using unblocked = small<mutants::caching_serves_pending_keys::part_caching>;
+using not_waiting = small<mutants::remote_no_wait::rep_remote>;
+using as_they_come = small<broadcast_mutants::no_hold_back::rep_remote>;
+using as_printed = small<mutants::local_as_printed::rep_local>;
+using no_flag = small<mutants::local_no_flag::rep_local>;
+using unflagged = small<mutants::two_phase_no_flag::rep_2pc>;
+using too_early = small<mutants::sequential_returns_too_early::rep_sc>;
 
 // The parts of these maps.
-template <class Traits, bool Blocks = true>
-using server = pgas::detail::invalidating_server<int, int, Traits, Blocks>;
-using right_server = server<by_remainder>;
-using wrong_server = server<serves_pending, false>;
+using right_server = pgas::detail::invalidating_server<int, int, by_remainder>;
+using wrong_server = mutants::caching_serves_pending_keys::invalidating_server<int, int, by_remainder>;
 using broadcast = pgas::detail::atomic_broadcast<channel>;
 using interrupted_broadcast = pgas::detail::atomic_broadcast<interrupting>;
-using wrong_broadcast = pgas::detail::atomic_broadcast<channel, without_hold_back>;
+using wrong_broadcast = broadcast_mutants::no_hold_back::atomic_broadcast<channel>;
 using pending = pgas::detail::pending_updates<int, int, by_remainder::equal>;
+using pending_as_printed = mutants::local_as_printed::pending_updates<int, int, by_remainder::equal>;
+using pending_no_flag = mutants::local_no_flag::pending_updates<int, int, by_remainder::equal>;
 
 }  // namespace pgas_test::map_states
 
@@ -139,6 +130,8 @@ template struct opened<map_states::broadcast, &map_states::broadcast::streams_,
 template struct opened<map_states::wrong_broadcast, &map_states::wrong_broadcast::streams_,
                        &map_states::wrong_broadcast::last_number_>;
 template struct opened<map_states::pending, &map_states::pending::all_>;
+template struct opened<map_states::pending_as_printed, &map_states::pending_as_printed::all_>;
+template struct opened<map_states::pending_no_flag, &map_states::pending_no_flag::all_>;
 
 }  // namespace pgas_test
 

@@ -18,7 +18,9 @@
 #include <pgas/maps/rep_sc.hpp>
 #include <string>
 
+#include "broadcast_mutants.hpp"
 #include "conformance/concurrent_map.hpp"
+#include "maps_mutants.hpp"
 #include "support/adversarial_channel.hpp"
 
 namespace pgas_test::maps_suite {
@@ -35,15 +37,7 @@ using plan = std::vector<calls>;  ///< of each client
 struct by_remainder : pgas::map_traits<int> {
   using hash = std::hash<int>;
 };
-template <auto Fault>
-struct with_fault : by_remainder {
-  static constexpr auto fault = Fault;
-};
-
-template <pgas::detail::broadcast_fault Fault>
-struct with_broadcast : by_remainder {
-  static constexpr auto broadcast = Fault;
-};
+namespace mutants = maps_mutants;
 
 template <bool Interrupts = false>
 using channel_type = adversarial_channel<Interrupts>;
@@ -340,47 +334,46 @@ TEST_CASE("maps: the search through all orders finds wrong variants") {
   // A replica votes in its first lookup, and the second one is wrong.
   plan const many_lookups{{kv::update(0, 1)}, calls(2, kv::lookup(0)), calls(2, kv::lookup(0))};
   plan const two_write{{kv::update(0, 1)}, {kv::update(0, 2)}};
-  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
-  is_found_in_orders<maps::part_caching<int, int, channel_type<>,
-                                        with_fault<maps::part_caching_fault::serves_pending_keys>>>(
-      "serves pending keys", one_writes);
-  is_found_in_orders<maps::rep_remote<int, int, channel_type<>, with_fault<maps::rep_remote_fault::no_wait>>>(
-      "lookups do not wait", one_writes);
-  is_found_in_orders<maps::rep_remote<int, int, channel_type<>, no_hold_back>>("no hold-back queue",
-                                                                               two_write);
+  using no_hold_back = broadcast_mutants::no_hold_back;
   is_found_in_orders<
-      maps::rep_local<int, int, channel_type<>, with_fault<maps::rep_local_fault::as_printed>>>(
+      mutants::caching_serves_pending_keys::part_caching<int, int, channel_type<>, by_remainder>>(
+      "serves pending keys", one_writes);
+  is_found_in_orders<mutants::remote_no_wait::rep_remote<int, int, channel_type<>, by_remainder>>(
+      "lookups do not wait", one_writes);
+  is_found_in_orders<no_hold_back::rep_remote<int, int, channel_type<>, by_remainder>>("no hold-back queue",
+                                                                                       two_write);
+  is_found_in_orders<mutants::local_as_printed::rep_local<int, int, channel_type<>, by_remainder>>(
       "shows updates as second messages arrive", two_write);
-  is_found_in_orders<maps::rep_2pc<int, int, channel_type<>, with_fault<maps::rep_2pc_fault::no_flag>>>(
+  is_found_in_orders<mutants::two_phase_no_flag::rep_2pc<int, int, channel_type<>, by_remainder>>(
       "lookups do not wait", many_lookups, without_servers);
 }
 
 TEST_CASE("maps: part_simple without acknowledgments loses an update that has returned") {
   using right = maps::part_simple<int, int, channel_type<>, by_remainder>;
-  using wrong =
-      maps::part_simple<int, int, channel_type<>, with_fault<maps::part_simple_fault::no_acknowledgment>>;
+  using wrong = mutants::simple_no_acknowledgment::part_simple<int, int, channel_type<>, by_remainder>;
   is_found<right, wrong>("an update returns before its server has it",
                          {{kv::update(0, 1)}, {kv::lookup(0), kv::lookup(0)}}, with_servers(1));
 }
 
-template <maps::part_caching_fault Fault>
+template <class Mutant>
 void caching_fault_is_found(std::string const& what, plan const& acts,
                             placement where = placement::dedicated) {
   using right = maps::part_caching<int, int, channel_type<>, by_remainder>;
-  using wrong = maps::part_caching<int, int, channel_type<>, with_fault<Fault>>;
+  using wrong = typename Mutant::template part_caching<int, int, channel_type<>, by_remainder>;
   is_found<right, wrong>(what, acts, with_servers(1, where));
 }
 
 TEST_CASE("maps: each wrong variant of part_caching has a wrong history") {
-  using fault = maps::part_caching_fault;
   plan const one_writes{{kv::update(0, 1), kv::update(0, 2)},
                         {kv::lookup(0), kv::lookup(0), kv::lookup(0)},
                         {kv::lookup(0), kv::lookup(0), kv::lookup(0)}};
-  caching_fault_is_found<fault::serves_pending_keys>(
+  caching_fault_is_found<mutants::caching_serves_pending_keys>(
       "a server answers lookups of a key with a pending update", one_writes);
-  caching_fault_is_found<fault::invalidates_aside>("an invalidation overtakes the copy", one_writes);
-  caching_fault_is_found<fault::nil_is_absent>("a dropped copy is taken for an absent key", one_writes);
-  caching_fault_is_found<fault::updater_ignores_messages>(
+  caching_fault_is_found<mutants::caching_invalidates_aside>("an invalidation overtakes the copy",
+                                                             one_writes);
+  caching_fault_is_found<mutants::caching_nil_is_absent>("a dropped copy is taken for an absent key",
+                                                         one_writes);
+  caching_fault_is_found<mutants::caching_ignores_messages>(
       "a client drops no copy while it waits", {{kv::lookup(0), kv::update(0, 1)}, {kv::lookup(0)}});
 }
 
@@ -393,8 +386,7 @@ TEST_CASE("maps: part_caching sends no invalidation to a client without a copy")
     return result.messages;
   };
   using right = maps::part_caching<int, int, channel_type<>, by_remainder>;
-  using wrong =
-      maps::part_caching<int, int, channel_type<>, with_fault<maps::part_caching_fault::keeps_copies>>;
+  using wrong = mutants::caching_keeps_copies::part_caching<int, int, channel_type<>, by_remainder>;
   // Five operations, one invalidation, and the end of the run.
   CHECK(messages(std::type_identity<right>{}) == 5 * 2 + 2 + 2);
   CHECK(messages(std::type_identity<wrong>{}) > 5 * 2 + 2 + 2);
@@ -402,43 +394,41 @@ TEST_CASE("maps: part_caching sends no invalidation to a client without a copy")
 
 TEST_CASE("maps: each wrong variant of rep_remote has a wrong history") {
   using right = maps::rep_remote<int, int, channel_type<>, by_remainder>;
-  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
-  using one_count = with_broadcast<pgas::detail::broadcast_fault::one_count_of_numbers>;
-  is_found<right, maps::rep_remote<int, int, channel_type<>, with_fault<maps::rep_remote_fault::no_wait>>>(
+  using no_hold_back = broadcast_mutants::no_hold_back;
+  using one_count = broadcast_mutants::one_count;
+  is_found<right, mutants::remote_no_wait::rep_remote<int, int, channel_type<>, by_remainder>>(
       "a lookup does not wait", {{kv::update(0, 1), kv::lookup(0)}, {kv::lookup(0)}, {kv::lookup(0)}},
       with_servers(1));
-  is_found<right, maps::rep_remote<int, int, channel_type<>, no_hold_back>>(
+  is_found<right, no_hold_back::rep_remote<int, int, channel_type<>, by_remainder>>(
       "replicas apply updates as they arrive", {{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::lookup(0)}},
       with_servers(1));
-  is_found<right, maps::rep_remote<int, int, channel_type<>, one_count>>(
+  is_found<right, one_count::rep_remote<int, int, channel_type<>, by_remainder>>(
       "a replica counts the updates of all sequencers together",
       {{kv::update(0, 1)}, {kv::update(1, 2)}, {kv::lookup(0), kv::lookup(1)}}, with_servers(2));
 }
 
 TEST_CASE("maps: each wrong variant of rep_local has a wrong history") {
-  using fault = maps::rep_local_fault;
   using right = maps::rep_local<int, int, channel_type<>, by_remainder>;
   plan const two_write{{kv::update(0, 1)}, {kv::update(0, 2)}, {kv::lookup(0), kv::lookup(0)}};
-  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::as_printed>>>(
+  is_found<right, mutants::local_as_printed::rep_local<int, int, channel_type<>, by_remainder>>(
       "replicas show updates as their second messages arrive", two_write, with_servers(1));
-  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::no_flag>>>(
+  is_found<right, mutants::local_no_flag::rep_local<int, int, channel_type<>, by_remainder>>(
       "a lookup does not wait for pending updates", {{kv::update(0, 1)}, {kv::lookup(0)}, {kv::lookup(0)}},
       with_servers(1));
-  is_found<right, maps::rep_local<int, int, channel_type<>, with_fault<fault::waits_in_silence>>>(
+  is_found<right, mutants::local_waits_in_silence::rep_local<int, int, channel_type<>, by_remainder>>(
       "an update does not serve while it waits", two_write, with_servers(1));
 }
 
 TEST_CASE("maps: each wrong variant of rep_2pc has a wrong history") {
-  using fault = maps::rep_2pc_fault;
   using right = maps::rep_2pc<int, int, channel_type<>, by_remainder>;
-  using back_off_alone = maps::rep_2pc<int, int, channel_type<>, with_fault<fault::no_back_off>>;
+  using back_off_alone = mutants::two_phase_no_back_off::rep_2pc<int, int, channel_type<>, by_remainder>;
   plan const all_write{{kv::update(0, 1), kv::update(0, 2)},
                        {kv::update(0, 3), kv::update(0, 4)},
                        {kv::update(0, 5), kv::lookup(0)},
                        {kv::lookup(0), kv::lookup(0)}};
-  is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::as_printed>>>(
+  is_found<right, mutants::two_phase_as_printed::rep_2pc<int, int, channel_type<>, by_remainder>>(
       "a higher number takes a vote away", all_write, without_servers);
-  is_found<right, maps::rep_2pc<int, int, channel_type<>, with_fault<fault::no_flag>>>(
+  is_found<right, mutants::two_phase_no_flag::rep_2pc<int, int, channel_type<>, by_remainder>>(
       "a lookup does not wait for pending updates",
       {{kv::update(0, 1), kv::update(0, 2)}, calls(6, kv::lookup(0)), calls(6, kv::lookup(0))},
       without_servers);
@@ -453,13 +443,12 @@ TEST_CASE("maps: each wrong variant of rep_2pc has a wrong history") {
 }
 
 TEST_CASE("maps: each wrong variant of rep_sc has a wrong history") {
-  using fault = maps::rep_sc_fault;
   using right = maps::rep_sc<int, int, channel_type<>, by_remainder>;
-  using no_hold_back = with_broadcast<pgas::detail::broadcast_fault::no_hold_back>;
-  is_found<right, maps::rep_sc<int, int, channel_type<>, with_fault<fault::returns_too_early>>>(
+  using no_hold_back = broadcast_mutants::no_hold_back;
+  is_found<right, mutants::sequential_returns_too_early::rep_sc<int, int, channel_type<>, by_remainder>>(
       "an update returns before its replica has it", {{kv::update(0, 1), kv::lookup(0)}, {kv::update(0, 2)}},
       with_servers(1));
-  is_found<right, maps::rep_sc<int, int, channel_type<>, no_hold_back>>(
+  is_found<right, no_hold_back::rep_sc<int, int, channel_type<>, by_remainder>>(
       "replicas apply updates as they arrive",
       {{kv::update(0, 1)},
        {kv::update(0, 2)},
@@ -470,7 +459,7 @@ TEST_CASE("maps: each wrong variant of rep_sc has a wrong history") {
   // Two readers see two updates in opposite orders, which one sequencer does not allow.
   plan const readers{
       {kv::update(0, 1)}, {kv::update(1, 2)}, {kv::lookup(0), kv::lookup(1)}, {kv::lookup(1), kv::lookup(0)}};
-  using two = maps::rep_sc<int, int, channel_type<>, with_fault<fault::many_sequencers>>;
+  using two = mutants::sequential_many_sequencers::rep_sc<int, int, channel_type<>, by_remainder>;
   for (std::uint64_t seed = 0;; ++seed) {
     REQUIRE(seed < 100'000);
     seeded_adversary choices(seed);

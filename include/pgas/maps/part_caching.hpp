@@ -38,7 +38,7 @@ struct map_request {
 /// `server.invalidate(ranks, number, key)`. `server.keeps_copy(rank)` says whether a client keeps a copy of
 /// what it looks up here. `server.take_time_to_read()` and `server.take_time_to_write()` charge for an
 /// access.
-template <class Key, class Value, class Traits, bool BlocksKeys = true, bool ForgetsCopies = true>
+template <class Key, class Value, class Traits>
 class invalidating_server {
   using request = map_request<Key, Value>;
 
@@ -52,7 +52,7 @@ class invalidating_server {
   template <class Server>
   void on_request(request const& r, Server& server) {
     entry& e = entries_[r.key];
-    if (e.pending != 0 && (BlocksKeys || !r.is_lookup)) {
+    if (e.pending != 0) {
       e.waiting.push_back(r);
       return;
     }
@@ -131,7 +131,7 @@ class invalidating_server {
   }
   template <class Server>
   void apply(entry& e, request const& r, Server& server) {
-    if constexpr (ForgetsCopies) e.copies.clear();
+    e.copies.clear();
     server.take_time_to_write();
     e.value = r.value;
     server.answer(r, std::nullopt);
@@ -147,16 +147,6 @@ class invalidating_server {
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
-
-/// The step that a wrong variant of part_caching leaves out, for tests.
-enum class part_caching_fault {
-  none,                     ///< the right algorithm
-  serves_pending_keys,      ///< a server answers lookups of a key while an update of it is pending
-  invalidates_aside,        ///< invalidations use another queue than answers
-  keeps_copies,             ///< a server never forgets which clients had a copy
-  nil_is_absent,            ///< a client takes a copy that was invalidated for an absent key
-  updater_ignores_messages  ///< a client drops no copies while it waits for an answer
-};
 
 /// Keys are spread over servers, and clients keep copies of what they look up. An update waits until all
 /// clients have dropped their copies.
@@ -186,9 +176,6 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   using kind = detail::map_kind;
   using typename base::buffer;
   using typename base::message;
-  static constexpr auto fault = detail::fault_of<part_caching_fault, Traits>();
-  static constexpr auto invalidation_queue =
-      fault == part_caching_fault::invalidates_aside ? detail::asynchronous : detail::answers;
 
  public:
   static constexpr std::string_view name = "part_caching";
@@ -201,7 +188,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
         server_(detail::updates_under_way<Key, Value>(channel, this->servers_)),
         is_colocated_(this->is_client() && this->servers_.is_server(this->self())),
         acknowledgments_(this->servers_.are_colocated() ? detail::from_handlers : detail::asynchronous) {
-    if (is_colocated_ || fault == part_caching_fault::invalidates_aside) this->handle(on_request());
+    if (is_colocated_) this->handle(on_request());
     if (is_colocated_) this->handle(on_request(), detail::from_handlers);
     if (this->is_client()) handle_answers();
   }
@@ -249,9 +236,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
 
  private:
   using request = detail::map_request<Key, Value>;
-  using server_type =
-      detail::invalidating_server<Key, Value, Traits, fault != part_caching_fault::serves_pending_keys,
-                                  fault != part_caching_fault::keeps_copies>;
+  using server_type = detail::invalidating_server<Key, Value, Traits>;
   friend server_type;
 
   // The client
@@ -295,10 +280,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   void drop_copy(rank_t server, Key const& key, word number) {
     this->channel_->charge(this->costs_.update);
     ++invalidations_;
-    if constexpr (fault == part_caching_fault::nil_is_absent)
-      copies_.insert_or_assign(key, std::nullopt);
-    else
-      copies_.erase(key);
+    copies_.erase(key);
     this->send(server, acknowledgments_, message(kind::invalidated, number));
   }
   auto on_answer() {
@@ -307,8 +289,6 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
         bool const keeps = keeps_copy(from);  // not from this rank itself
         return accept(read.template last_value<Value>(), keeps);
       }
-      if (fault == part_caching_fault::updater_ignores_messages && asked_ != nullptr && !asked_->is_lookup)
-        return;
       word const number = read.number();
       drop_copy(from, read.template value<Key>(), number);
     };
@@ -323,7 +303,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   /// colocated server goes on to handle requests meanwhile.
   template <class Wait>
   void listen(Wait wait) {
-    if (is_colocated_ || fault == part_caching_fault::invalidates_aside) {
+    if (is_colocated_) {
       this->channel_->handle(detail::answers, {});
       wait();
       handle_answers();
@@ -343,8 +323,6 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
           return this->on_ended(from);
         case kind::invalidated:
           return server_.on_invalidated(number, *this);
-        case kind::invalidate:  // of a wrong variant
-          return drop_copy(from, read.template value<Key>(), number);
         default: {
           bool const is_lookup = read.kind() == kind::lookup;
           Key const key = read.template value<Key>();
@@ -359,7 +337,7 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
     this->send(r.from, detail::answers, message(kind::answer).add_value(value));
   }
   void invalidate(std::span<rank_t const> clients, word number, Key const& key) {
-    this->channel_->multicast(clients, invalidation_queue, message(kind::invalidate, number).add_value(key));
+    this->channel_->multicast(clients, detail::answers, message(kind::invalidate, number).add_value(key));
   }
   void take_time_to_read() { this->channel_->charge(this->costs_.lookup); }
   void take_time_to_write() { this->channel_->charge(this->costs_.update); }

@@ -5,12 +5,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
-/// The step that a wrong variant of part_simple leaves out, for tests.
-enum class part_simple_fault {
-  none,              ///< the right algorithm
-  no_acknowledgment  ///< an update returns before its server has it
-};
-
 /// Keys are spread over servers, and each operation asks the server of its key.
 ///
 /// Messages  a request and an answer for each operation.
@@ -28,7 +22,6 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
   using kind = detail::map_kind;
   using typename base::buffer;
   using typename base::message;
-  static constexpr auto fault = detail::fault_of<part_simple_fault, Traits>();
 
  public:
   static constexpr std::string_view name = "part_simple";
@@ -73,7 +66,6 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
     rank_t const server = this->select_server(key);
     if (server == this->self()) return this->store_in(values_, key, value);
     this->send(server, detail::asynchronous, message(kind::update).add_value(key).add_value(value));
-    if constexpr (fault == part_simple_fault::no_acknowledgment) return;
     buffer words;
     this->receive(detail::answers, words);
   }
@@ -84,8 +76,7 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
     if (read.kind() == kind::ended) return this->on_ended(from);
     Key const key = read.template value<Key>();
     if (read.kind() == kind::update) {
-      if constexpr (fault != part_simple_fault::no_acknowledgment)
-        this->send(from, detail::answers, message(kind::answer));
+      this->send(from, detail::answers, message(kind::answer));
       this->store_in(values_, key, read.template last_value<Value>());
       return;
     }

@@ -33,14 +33,6 @@ void back_off(C& channel, unsigned attempt) {
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
-/// The step that a wrong variant of rep_2pc leaves out, for tests.
-enum class rep_2pc_fault {
-  none,        ///< the right algorithm
-  as_printed,  ///< a rank with a higher number takes the vote of one with a lower number away
-  no_flag,     ///< a lookup does not wait for pending updates of its key
-  no_back_off  ///< a rank tries again at once
-};
-
 /// Each rank has a copy of the map, and there are no servers. An update needs the votes of all ranks.
 ///
 /// Messages  none for a lookup. An update sends two messages to each other rank, and gets an answer to each.
@@ -64,7 +56,6 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   using kind = detail::map_kind;
   using typename base::buffer;
   using typename base::message;
-  static constexpr auto fault = detail::fault_of<rep_2pc_fault, Traits>();
 
  public:
   static constexpr std::string_view name = "rep_2pc";
@@ -86,8 +77,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   [[nodiscard]] std::optional<Value> lookup(Key const& key) {
     this->begin("lookup");
     this->serve_arrived();
-    if constexpr (fault != rep_2pc_fault::no_flag)
-      this->serve_until([&] { return !flags_.contains(key); }, receiver());
+    this->serve_until([&] { return !flags_.contains(key); }, receiver());
     return this->find_in(values_, key);
   }
   /// Tries to update once. Returns false, and changes nothing, if another update of the key is under way.
@@ -119,8 +109,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   }
 
   void change(Key const& key, std::optional<Value> const& value) {
-    for (unsigned failed = 0; !attempt(key, value); ++failed)
-      if constexpr (fault != rep_2pc_fault::no_back_off) detail::back_off(*this->channel_, failed);
+    for (unsigned failed = 0; !attempt(key, value); ++failed) detail::back_off(*this->channel_, failed);
   }
   bool attempt(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");
@@ -161,10 +150,7 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   /// Flags a key for the update of a rank, and returns whether it was free.
   bool vote(rank_t from, Key const& key) {
     [[maybe_unused]] auto const held = this->channel_->hold();
-    auto const [flag, was_free] = flags_.try_emplace(key, from);
-    if (fault != rep_2pc_fault::as_printed || was_free || flag->second >= from) return was_free;
-    flag->second = from;
-    return true;
+    return flags_.try_emplace(key, from).second;
   }
   void decide(rank_t from, Key const& key, bool commits, std::optional<Value> const& value) {
     [[maybe_unused]] auto const held = this->channel_->hold();

@@ -57,14 +57,6 @@ class pending_updates {
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
-/// The step that a wrong variant of rep_local leaves out, for tests.
-enum class rep_local_fault {
-  none,              ///< the right algorithm
-  as_printed,        ///< shows updates in the order in which their second messages arrive
-  no_flag,           ///< a lookup does not wait for pending updates of its key
-  waits_in_silence,  ///< an update does not serve while it waits for acknowledgments
-};
-
 /// Each client has a copy of the map. An update is shown when all clients have received it.
 ///
 /// Messages  none for a lookup. An update is a request and an answer, a message to each other client, an
@@ -87,7 +79,6 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   using kind = detail::map_kind;
   using typename base::buffer;
   using typename base::message;
-  static constexpr auto fault = detail::fault_of<rep_local_fault, Traits>();
 
  public:
   static constexpr std::string_view name = "rep_local";
@@ -109,8 +100,7 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   [[nodiscard]] std::optional<Value> lookup(Key const& key) {
     this->begin("lookup");
     this->serve_arrived();
-    if constexpr (fault != rep_local_fault::no_flag)
-      this->serve_until([&] { return !pending_.has(key); }, receiver());
+    this->serve_until([&] { return !pending_.has(key); }, receiver());
     return this->find_in(values_, key);
   }
   void update(Key const& key, Value const& value) { change(key, value); }
@@ -146,15 +136,7 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   }
   void wait_for_acknowledgments() {
     buffer words;
-    auto const receive_all = [&] {
-      for (std::size_t i = 1; i < this->servers_.clients().size(); ++i) this->receive(detail::answers, words);
-    };
-    if constexpr (fault == rep_local_fault::waits_in_silence) {
-      auto const held = this->channel_->hold();
-      receive_all();
-    } else {
-      receive_all();
-    }
+    for (std::size_t i = 1; i < this->servers_.clients().size(); ++i) this->receive(detail::answers, words);
   }
 
   auto receiver() {
@@ -175,8 +157,7 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   void show(rank_t from) {
     [[maybe_unused]] auto const held = this->channel_->hold();
     auto const update = pending_.take(from);
-    if (!update.is_overwritten || fault == rep_local_fault::as_printed)
-      this->store_in(values_, update.key, update.value);
+    if (!update.is_overwritten) this->store_in(values_, update.key, update.value);
   }
 
   typename base::table values_;

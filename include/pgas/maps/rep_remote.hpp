@@ -6,12 +6,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
-/// The step that a wrong variant of rep_remote leaves out, for tests.
-enum class rep_remote_fault {
-  none,    ///< the right algorithm
-  no_wait  ///< a lookup does not wait for the updates before it
-};
-
 /// Each client has a copy of the map. Sequencers number the updates, and a lookup asks how many there are.
 ///
 /// Messages  a request and an answer for each operation; an update also sends one to each other client.
@@ -25,7 +19,6 @@ enum class rep_remote_fault {
 /// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
-  static constexpr auto fault = detail::fault_of<rep_remote_fault, Traits>();
   using base = detail::replicated_table<Key, Value, C, Traits>;
 
  public:
@@ -41,7 +34,7 @@ class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
     this->begin("lookup");
     auto const sequencer = static_cast<std::size_t>(this->select_server(key));
     word const last = this->broadcast_.last_number(sequencer);
-    if constexpr (fault != rep_remote_fault::no_wait) this->wait_for(sequencer, last);
+    this->wait_for(sequencer, last);
     return this->find_in(this->values_, key);
   }
   void update(Key const& key, Value const& value) { change(key, value); }

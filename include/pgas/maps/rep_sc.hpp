@@ -6,13 +6,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::maps {
 
-/// The step that a wrong variant of rep_sc leaves out, for tests.
-enum class rep_sc_fault {
-  none,              ///< the right algorithm
-  many_sequencers,   ///< takes several sequencers, as the printed algorithm does
-  returns_too_early  ///< an update returns before this replica has applied it
-};
-
 /// Each client has a copy of the map, and looks up there at once. A sequencer numbers the updates.
 ///
 /// Messages  none for a lookup; a request, an answer and one message to each other client for an update.
@@ -28,7 +21,6 @@ enum class rep_sc_fault {
 /// They meet before the channel carries anything else.
 template <transportable Key, transportable Value, channel C, class Traits = map_traits<Key>>
 class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
-  static constexpr auto fault = detail::fault_of<rep_sc_fault, Traits>();
   using base = detail::replicated_table<Key, Value, C, Traits>;
 
  public:
@@ -39,7 +31,7 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
   /// Throws errc::invalid_argument if the ranks have no room for the server, or if there are several.
   explicit rep_sc(C& channel, map_on_options options = {})
       : base(channel, options, map_model::map_kind::rep_sc, name) {
-    if (fault != rep_sc_fault::many_sequencers && this->number_of_servers() != 1)
+    if (this->number_of_servers() != 1)
       throw error(errc::invalid_argument, this->self(), name,
                   detail::text_of({"updates of ", this->number_of_servers(),
                                    " sequencers have no common order; take one, or another map"}));
@@ -57,7 +49,7 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
   void change(Key const& key, std::optional<Value> const& value) {
     this->begin(value ? "update" : "erase");
     auto const [sequencer, number] = this->send_update(key, value);
-    if constexpr (fault != rep_sc_fault::returns_too_early) this->wait_for(sequencer, number);
+    this->wait_for(sequencer, number);
   }
 };
 

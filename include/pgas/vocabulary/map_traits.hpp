@@ -74,18 +74,4 @@ struct map_traits {
   using equal = key_equal<Key>;  ///< a function object from two keys to a bool
 };
 
-namespace detail {
-
-/// The fault that traits ask for, in tests. The right algorithm has none.
-template <class Fault, class Traits>
-consteval Fault fault_of() {
-  if constexpr (requires {
-                  { Traits::fault } -> std::convertible_to<Fault>;
-                })
-    return Traits::fault;
-  else
-    return Fault::none;
-}
-
-}  // namespace detail
 }  // namespace pgas::inline PGAS_ASSERTIONS

@@ -15,13 +15,6 @@
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
-/// The step that a wrong variant of atomic_broadcast leaves out, for tests.
-enum class broadcast_fault {
-  none,                 ///< the right algorithm
-  no_hold_back,         ///< delivers a message when it arrives
-  one_count_of_numbers  ///< counts the deliveries of all sequencers together
-};
-
 /// Delivers messages to all ranks in one order for each sequencer.
 ///
 /// A sender asks the sequencer for a number, and sends the message with it to all others. Each rank keeps
@@ -36,7 +29,7 @@ enum class broadcast_fault {
 ///
 /// `on_message` must get the messages of the asynchronous queue whose kinds it knows, on sequencers and
 /// receivers. It calls `deliver(from, sequencer, number, payload)`, which may send but not broadcast.
-template <channel C, broadcast_fault Fault = broadcast_fault::none>
+template <channel C>
 class atomic_broadcast {
  public:
   using deliver_function = std::function<void(rank_t, std::size_t, word, std::span<word const>)>;
@@ -70,10 +63,7 @@ class atomic_broadcast {
   }
 
   /// The number up to which this rank has delivered all messages of a sequencer.
-  [[nodiscard]] word delivered(std::size_t sequencer) const noexcept {
-    if constexpr (Fault == broadcast_fault::one_count_of_numbers) return deliveries_;
-    return streams_[sequencer].delivered;
-  }
+  [[nodiscard]] word delivered(std::size_t sequencer) const noexcept { return streams_[sequencer].delivered; }
   /// The messages that wait for others with lower numbers.
   [[nodiscard]] std::size_t held_back() const noexcept {
     std::size_t all = 0;
@@ -129,7 +119,7 @@ class atomic_broadcast {
 
   void arrived(rank_t from, std::size_t sequencer, word number, std::span<word const> payload) {
     stream& s = streams_[sequencer];
-    if (Fault != broadcast_fault::no_hold_back && number != s.delivered + 1) {
+    if (number != s.delivered + 1) {
       s.held.emplace(number, message{from, {payload.begin(), payload.end()}});
       return;
     }
@@ -143,7 +133,6 @@ class atomic_broadcast {
     deliver_(from, sequencer, number, payload);
     // The message counts only now: a rank may wait for its effect.
     ++s.delivered;
-    ++deliveries_;
   }
 
   C* channel_;
@@ -151,7 +140,6 @@ class atomic_broadcast {
   std::vector<rank_t> others_;
   std::vector<stream> streams_;  ///< of each sequencer
   word last_number_ = 0;         ///< the last number that this rank gave as a sequencer
-  word deliveries_ = 0;
   std::vector<word> message_;
   deliver_function deliver_;
 };
@@ -160,11 +148,6 @@ class atomic_broadcast {
 template <transportable Key, transportable Value, channel C, class Traits>
 class replicated_table : public map_member<Key, Value, C, Traits> {
   using base = map_member<Key, Value, C, Traits>;
-
-  static consteval broadcast_fault fault_of_broadcast() {
-    if constexpr (requires { Traits::broadcast; }) return Traits::broadcast;
-    return broadcast_fault::none;
-  }
 
  public:
   ~replicated_table() { this->end_handling(); }
@@ -205,7 +188,7 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   }
 
   typename base::table values_;
-  atomic_broadcast<C, fault_of_broadcast()> broadcast_;
+  atomic_broadcast<C> broadcast_;
 
  private:
   auto receiver() {

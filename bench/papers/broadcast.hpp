@@ -32,9 +32,9 @@ using near_first = collectives::near_first<hops_between>;
 /// With two chunks of 96 lines in a buffer, or more of fewer lines.
 template <std::size_t K, leaves Leaves = leaves::stage, returns Returns = returns::drained,
           std::size_t Buffers = 2, class Places = collectives::by_rank,
-          collectives::oc_fault Fault = collectives::oc_fault::none>
+          collectives::roots Roots = collectives::roots::change>
 using oc_bcast = collectives::oc_bcast<K, 2 * chunk_lines / Buffers * machine::line_bytes, Buffers,
-                                       collectives::binary_notification, Leaves, Places, Fault, Returns>;
+                                       collectives::binary_notification, Leaves, Places, Roots, Returns>;
 
 /// A broadcast by one of the library's algorithms.
 template <class Algorithm, flags_by Flags = flags_by::puts>
@@ -227,7 +227,7 @@ inline void run(effort how) {
 
   run.beside("OC-Bcast, k = 7", oc_7);
   run.beside("OC-Bcast, k = 47", oc_47);
-  using as_printed = oc_bcast<7, stage, drained, 2, by_rank, collectives::oc_fault::as_printed>;
+  using as_printed = oc_bcast<7, stage, drained, 2, by_rank, collectives::roots::never_change>;
   run.part<by_buffers<as_printed>>("OC-Bcast, k = 7, as printed");
   run.part<by_buffers<oc_bcast<47>>>("OC-Bcast, k = 47, no contention", without_contention);
   run.part<binomial<ircce_messages>>("binomial, two buffers");

@@ -15,6 +15,8 @@
 #include <set>
 
 #include "conformance/make.hpp"
+#include "media_mutants.hpp"
+#include "oc_bcast_mutants.hpp"
 #include "support/ranks.hpp"
 #include "support/waking_buffers.hpp"
 #include "support/weak/model.hpp"
@@ -26,7 +28,6 @@ using namespace pgas_test::oc_suite;
 namespace oc = pgas::collectives;
 using oc::leaves;
 using oc::notification;
-using oc::oc_fault;
 using oc::oc_tree;
 using pgas::word;
 
@@ -254,13 +255,13 @@ static_assert(pgas::segment<late_segment>);
 constexpr std::size_t weak_flags = 4;  ///< of two children
 constexpr std::size_t weak_buffers = 3;
 
-template <class Algorithm, class Faulty = void>
+template <class Algorithm, class Media = media_mutants::none>
 std::string search_old_values(weak::model& m, scenario const& what, weak::bounds within, long most) {
   return m.search(within, most, [&](rank_t self) {
     weak::control c(m, self);
     late_segment memory(c, weak_flags, Algorithm::buffers == 1 ? &m : nullptr);
     pgas::detail::patience<weak::control> waits(c);
-    pgas::detail::message_buffers<weak::control, late_segment, Faulty> buffers(waits);
+    typename Media::template message_buffers<weak::control, late_segment> buffers(waits);
     buffers.lie_on(memory, c);
     broadcasts<Algorithm>(buffers, waits, what);
   });
@@ -271,24 +272,25 @@ weak::model words_of(scenario const& what) {
 
 constexpr std::size_t one_word = sizeof(word);
 template <std::size_t Buffers = 2, notification Notify = oc::binary_notification,
-          leaves Leaves = leaves::stage, oc_fault Fault = oc_fault::none,
-          oc::returns Returns = oc::returns::drained>
-using small = oc::oc_bcast<2, one_word, Buffers, Notify, Leaves, oc::by_rank, Fault, Returns>;
-template <oc_fault Fault>
-using small_early = small<2, oc::binary_notification, leaves::stage, Fault, oc::returns::early>;
+          leaves Leaves = leaves::stage, class Mutant = oc_bcast_mutants::none,
+          oc::roots Roots = oc::roots::change, oc::returns Returns = oc::returns::drained>
+using small =
+    typename Mutant::template oc_bcast<2, one_word, Buffers, Notify, Leaves, oc::by_rank, Roots, Returns>;
+template <class Mutant, oc::roots Roots = oc::roots::change>
+using small_early = small<2, oc::binary_notification, leaves::stage, Mutant, Roots, oc::returns::early>;
 constexpr notification chain{1};
 
 std::vector<scenario> small_scenarios() {
   return {{3, {0, 1}, 1}, {3, {0, 1}, 3}, {3, {2, 2}, 4}, {4, {0, 1, 3}, 2}, {5, {0, 3}, 3}, {5, {4, 1}, 1}};
 }
 /// Calls use(algorithm) for variants of the algorithm for few ranks, right ones or with a fault.
-template <oc_fault Fault, class Use>
+template <class Mutant, oc::roots Roots = oc::roots::change, class Use>
 void with_variants(Use const& use) {
-  use(small<2, oc::binary_notification, leaves::stage, Fault>{});
-  use(small<2, chain, leaves::straight, Fault>{});
-  use(small<1, oc::sequential_notification, leaves::stage, Fault>{});
-  use(small<3, oc::binary_notification, leaves::straight, Fault>{});
-  use(small_early<Fault>{});
+  use(small<2, oc::binary_notification, leaves::stage, Mutant, Roots>{});
+  use(small<2, chain, leaves::straight, Mutant, Roots>{});
+  use(small<1, oc::sequential_notification, leaves::stage, Mutant, Roots>{});
+  use(small<3, oc::binary_notification, leaves::straight, Mutant, Roots>{});
+  use(small_early<Mutant, Roots>{});
 }
 
 double seconds_for_search() {
@@ -296,28 +298,21 @@ double seconds_for_search() {
   return budget != nullptr ? std::atof(budget) : 2.0;
 }
 
-template <class Algorithm, class Faulty = void>
+template <class Algorithm, class Media = media_mutants::none>
 bool is_found(Algorithm) {
   for (auto const& what : small_scenarios()) {
     weak::model m = words_of(what);
-    if (!search_old_values<Algorithm, Faulty>(m, what, {2, 1}, 3000).empty()) return true;
+    if (!search_old_values<Algorithm, Media>(m, what, {2, 1}, 3000).empty()) return true;
   }
   return false;
 }
-template <oc_fault Fault, class Faulty = void>
+template <class Mutant, class Media = media_mutants::none, oc::roots Roots = oc::roots::change>
 bool is_found_with_old_values() {
   bool found = false;
-  with_variants<Fault>(
-      [&]<class Algorithm>(Algorithm a) { found = found || is_found<Algorithm, Faulty>(a); });
+  with_variants<Mutant, Roots>(
+      [&]<class Algorithm>(Algorithm a) { found = found || is_found<Algorithm, Media>(a); });
   return found;
 }
-
-struct without_flush {
-  static constexpr bool no_flush = true;
-};
-struct without_flush_local {
-  static constexpr bool no_flush_local = true;
-};
 
 }  // namespace pgas_test::oc_suite
 
@@ -327,7 +322,7 @@ TEST_CASE(
   int complete = 0;
   int searches = 0;
   auto const most = static_cast<long>(500 * seconds_for_search());
-  with_variants<oc_fault::none>([&]<class Algorithm>(Algorithm) {
+  with_variants<oc_bcast_mutants::none>([&]<class Algorithm>(Algorithm) {
     for (auto const& what : small_scenarios()) {
       for (weak::bounds const within : {weak::bounds{1, 1}, weak::bounds{3, 2}}) {
         weak::model m = words_of(what);
@@ -344,15 +339,15 @@ TEST_CASE(
 }
 
 TEST_CASE("oc_bcast: each step and each flush is needed, on words that show old values") {
-  CHECK(is_found_with_old_values<oc_fault::as_printed>());
-  CHECK(is_found_with_old_values<oc_fault::done_before_fetch>());
-  CHECK(is_found_with_old_values<oc_fault::notify_before_chunk>());
-  CHECK(is_found_with_old_values<oc_fault::no_guard>());
-  CHECK(is_found_with_old_values<oc_fault::no_final_wait>());
-  CHECK(is_found(small_early<oc_fault::as_printed>{}));
-  CHECK(is_found(small_early<oc_fault::no_guard>{}));
-  CHECK(is_found_with_old_values<oc_fault::none, without_flush>());
-  CHECK(is_found_with_old_values<oc_fault::none, without_flush_local>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::none, media_mutants::none, oc::roots::never_change>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::done_before_fetch>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::notify_before_chunk>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::no_guard>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::no_final_wait>());
+  CHECK(is_found(small_early<oc_bcast_mutants::none, oc::roots::never_change>{}));
+  CHECK(is_found(small_early<oc_bcast_mutants::no_guard>{}));
+  CHECK(is_found_with_old_values<oc_bcast_mutants::none, media_mutants::no_flush>());
+  CHECK(is_found_with_old_values<oc_bcast_mutants::none, media_mutants::no_flush_local>());
 }
 
 TEST_CASE("oc_bcast: each memory order of its flags is needed") {
@@ -438,12 +433,11 @@ tried try_on_chip(scenario const& what, long most, double seconds, bool until_wr
 }
 
 /// A chunk is a line of the chip.
-template <std::size_t K, oc_fault Fault = oc_fault::none, std::size_t Buffers = 2,
-          leaves Leaves = leaves::stage>
-using in_lines =
-    oc::oc_bcast<K, 32, Buffers, oc::binary_notification, Leaves, oc::near_first<hops_on_mesh>, Fault>;
-template <std::size_t K, oc_fault Fault = oc_fault::none>
-using thesis = oc::oc_bcast<K, 32, 2, oc::binary_notification, leaves::stage, oc::by_rank, Fault>;
+template <std::size_t K, std::size_t Buffers = 2, leaves Leaves = leaves::stage>
+using in_lines = oc::oc_bcast<K, 32, Buffers, oc::binary_notification, Leaves, oc::near_first<hops_on_mesh>>;
+template <std::size_t K, class Mutant = oc_bcast_mutants::none, oc::roots Roots = oc::roots::change>
+using thesis = typename Mutant::template oc_bcast<K, 32, 2, oc::binary_notification, leaves::stage,
+                                                  oc::by_rank, Roots, oc::returns::drained>;
 
 }  // namespace pgas_test::oc_suite
 
@@ -454,10 +448,11 @@ TEST_CASE(
   double const share = seconds_for_search() / 4;
   tried const right = try_on_chip<thesis<7>>(changing, 1000000, share, true);
   CHECK_MESSAGE(right.wrong == 0, right.first);
-  tried const printed = try_on_chip<thesis<7, oc_fault::as_printed>>(changing, 1000, share, false, false);
+  tried const printed = try_on_chip<thesis<7, oc_bcast_mutants::none, oc::roots::never_change>>(
+      changing, 1000, share, false, false);
   CHECK(printed.wrong > 0);
-  tried const one_root =
-      try_on_chip<thesis<7, oc_fault::as_printed>>({12, {0, 0, 0, 0}, 3}, 1000000, share, true);
+  tried const one_root = try_on_chip<thesis<7, oc_bcast_mutants::none, oc::roots::never_change>>(
+      {12, {0, 0, 0, 0}, 3}, 1000000, share, true);
   CHECK_MESSAGE(one_root.wrong == 0, one_root.first);
   std::cout << "covered: " << right.runs << " orders of 12 cores with changing roots; as printed "
             << printed.wrong << " of " << printed.runs << " fail, " << printed.hung
@@ -467,19 +462,23 @@ TEST_CASE(
 
 TEST_CASE("oc_bcast: on the chip a rank that says done before it has fetched gets an old chunk") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(try_on_chip<thesis<2, oc_fault::done_before_fetch>>({5, {0}, 6}, 2000, 60, true, false).wrong == 1);
+  CHECK(
+      try_on_chip<thesis<2, oc_bcast_mutants::done_before_fetch>>({5, {0}, 6}, 2000, 60, true, false).wrong ==
+      1);
 }
 TEST_CASE("oc_bcast: on the chip a rank that is notified before the chunk is there gets an old chunk") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(try_on_chip<thesis<2, oc_fault::notify_before_chunk>>({5, {0}, 6}, 2000, 60, true, false).wrong == 1);
+  CHECK(try_on_chip<thesis<2, oc_bcast_mutants::notify_before_chunk>>({5, {0}, 6}, 2000, 60, true, false)
+            .wrong == 1);
 }
 TEST_CASE("oc_bcast: on the chip a buffer that is filled without a guard loses a chunk") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(try_on_chip<thesis<2, oc_fault::no_guard>>({5, {0}, 6}, 2000, 60, true, false).wrong == 1);
+  CHECK(try_on_chip<thesis<2, oc_bcast_mutants::no_guard>>({5, {0}, 6}, 2000, 60, true, false).wrong == 1);
 }
 TEST_CASE("oc_bcast: on the chip a rank that returns without the final wait overwrites its last chunks") {
   if (!chosen(pgas::backends::scc::name)) return;
-  CHECK(try_on_chip<thesis<2, oc_fault::no_final_wait>>({5, {0, 0, 0}, 2}, 2000, 60, true, false).wrong == 1);
+  CHECK(try_on_chip<thesis<2, oc_bcast_mutants::no_final_wait>>({5, {0, 0, 0}, 2}, 2000, 60, true, false)
+            .wrong == 1);
 }
 
 TEST_CASE("oc_bcast: cores get all chunks in every order with few changes of turns") {
@@ -517,10 +516,10 @@ TEST_CASE("oc_bcast: cores get all chunks in random orders, with each number of 
     }
   };
   all_arrive(in_lines<2>{});
-  all_arrive(in_lines<3, oc_fault::none, 1>{});
-  all_arrive(in_lines<2, oc_fault::none, 3, leaves::straight>{});
+  all_arrive(in_lines<3, 1>{});
+  all_arrive(in_lines<2, 3, leaves::straight>{});
   all_arrive(in_lines<oc::automatic_children>{});
-  all_arrive(oc::oc_bcast<3, 32, 2, notification{3}, leaves::straight, oc::by_rank, oc_fault::none,
+  all_arrive(oc::oc_bcast<3, 32, 2, notification{3}, leaves::straight, oc::by_rank, oc::roots::change,
                           oc::returns::early>{});
   std::cout << "covered: " << runs << " random orders of 5 and 13 cores\n";
 }

@@ -377,7 +377,7 @@ using collective_algorithms = std::tuple<
     collectives::oc_bcast<>,
     collectives::oc_bcast<2, 1000, 1, collectives::sequential_notification, collectives::leaves::straight>,
     collectives::oc_bcast<3, 4096, 3, collectives::notification{3}, collectives::leaves::stage,
-                          collectives::by_rank, collectives::oc_fault::none, collectives::returns::early>>;
+                          collectives::by_rank, collectives::roots::change, collectives::returns::early>>;
 
 template <class Use>
 void for_each_algorithm(Use const& use) {

@@ -224,14 +224,11 @@ enum class returns {
   early     ///< when it has all chunks; it fills its buffer again when its children have fetched from there
 };
 
-/// The step that a wrong variant of oc_bcast leaves out or does too early, for tests.
-enum class oc_fault {
-  none,                 ///< the right algorithm
-  as_printed,           ///< no handover: the algorithm of the thesis, right if all broadcasts have one root
-  done_before_fetch,    ///< tells the parent that it may overwrite a chunk before the chunk has come
-  notify_before_chunk,  ///< tells the children of a chunk before the chunk is in the buffer
-  no_guard,             ///< fills a buffer again before all children have fetched from it
-  no_final_wait,        ///< returns before all children have fetched the last chunks
+/// How broadcasts whose roots differ follow one another.
+enum class roots {
+  change,       ///< the last root hands over to the next one
+  never_change  ///< they do not: the algorithm as printed in the thesis, right if all broadcasts have one
+                ///< root
 };
 
 /// Lets `oc_bcast` choose k by the number of ranks.
@@ -270,7 +267,7 @@ inline constexpr std::size_t automatic_children = 0;
 /// the new root hands out its first chunk.
 template <std::size_t K = automatic_children, std::size_t Chunk = std::size_t{96} * 32,
           std::size_t Buffers = 2, notification Notify = binary_notification, leaves Leaves = leaves::stage,
-          class Places = by_rank, oc_fault Fault = oc_fault::none, returns Returns = returns::drained>
+          class Places = by_rank, roots Roots = roots::change, returns Returns = returns::drained>
 struct oc_bcast {
   static constexpr std::string_view name = "oc_bcast";
   static constexpr auto stands_on = collective_medium::buffers;
@@ -301,7 +298,7 @@ struct oc_bcast {
     typename Places::places const ranks(m.size(), k, root);
     std::size_t const here = ranks.place(m.rank());
     buffer_tree& last = m.tree();
-    if (Fault != oc_fault::as_printed && last.root >= 0 && (last.root != root || last.algorithm != &name_of))
+    if (Roots == roots::change && last.root >= 0 && (last.root != root || last.algorithm != &name_of))
       co_await hand_over(m, root);
     if (last.root != root || last.algorithm != &name_of) last.first = last.last;
     last.root = root;
@@ -331,37 +328,34 @@ struct oc_bcast {
       // The last number of a leaf is the end as well, since no rank is below it.
       auto const say_done = [&] { m.set_flag(parent, own_flag, is_leaf && i + 1 == chunks ? end : number); };
       bool const is_filled = is_early ? number > last.first + Buffers : i >= Buffers;
-      if (Fault != oc_fault::no_guard && is_filled) {
+      if (is_filled) {
         for (std::size_t c = 0; c < last.children.size(); ++c)
           co_await m.flag(done + c, number - Buffers, last.children[c]);
       }
-      if (Fault == oc_fault::notify_before_chunk && is_root) tree.each_own(here, notify);
       if (is_root) {
         m.fill(at, chunk);
       } else {
         co_await m.flag(notified, number, notifier);
         tree.each_forwarded(here, notify);
         announce(m);
-        if constexpr (Fault == oc_fault::done_before_fetch) say_done();
-        if constexpr (Fault == oc_fault::notify_before_chunk) tree.each_own(here, notify);
         if (stages) {
           m.fetch(parent, at, chunk);
         } else {
           m.fetch_out(parent, at, chunk);
         }
-        if constexpr (Fault != oc_fault::done_before_fetch) say_done();
+        say_done();
       }
-      if constexpr (Fault != oc_fault::notify_before_chunk) tree.each_own(here, notify);
+      tree.each_own(here, notify);
       announce(m);
       if (!is_root && stages) m.drain(at, chunk);
     }
-    if constexpr (Fault != oc_fault::no_final_wait && !is_early) {
+    if constexpr (!is_early) {
       // The root returns when its children have fetched; `hand_over` awaits the end where the tree changes.
-      word const enough = is_root || Fault == oc_fault::as_printed ? end - 1 : end;
+      word const enough = is_root || Roots == roots::never_change ? end - 1 : end;
       for (std::size_t c = 0; c < last.children.size(); ++c)
         co_await m.flag(done + c, enough, last.children[c]);
     }
-    if (Fault != oc_fault::as_printed && !is_early && !is_root && !is_leaf) m.set_flag(parent, own_flag, end);
+    if (Roots == roots::change && !is_early && !is_root && !is_leaf) m.set_flag(parent, own_flag, end);
     announce(m);
     last.last = end;
   }

@@ -26,9 +26,7 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// Memory    buffer_bytes a rank.
 /// Differs   A get of a segment ends in private memory. So `fetch` fills private memory first, and copies to
 ///           the own buffer what other ranks will fetch from there; `drain` has nothing left to do.
-///
-/// `Faulty` leaves steps out, for tests.
-template <control Control, segment Segment, class Faulty = void>
+template <control Control, segment Segment>
 class message_buffers {
  public:
   static constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
@@ -52,7 +50,7 @@ class message_buffers {
   void fill(std::size_t first, bytes_in from) {
     memory_->put({rank(), first}, from);
     // The bytes are there before any flag that a later set_flag sets.
-    if constexpr (!leaves_out_flush) memory_->flush(rank());
+    memory_->flush(rank());
   }
   void fetch(rank_t of, std::size_t first, bytes_out into) {
     fetch_out(of, first, into);
@@ -62,7 +60,7 @@ class message_buffers {
   void fetch_out(rank_t of, std::size_t first, bytes_out into) {
     memory_->get({of, first}, into);
     // The bytes have arrived before the rank that holds them learns that it may overwrite them.
-    if constexpr (!leaves_out_flush_local) memory_->flush_local(of);
+    memory_->flush_local(of);
   }
 
   void set_flag(rank_t owner, std::size_t i, word number) {
@@ -97,8 +95,6 @@ class message_buffers {
   }
 
  private:
-  static constexpr bool leaves_out_flush = requires { Faulty::no_flush; };
-  static constexpr bool leaves_out_flush_local = requires { Faulty::no_flush_local; };
   static constexpr unsigned tag_bits = 20;
 
   [[nodiscard]] auto own(std::size_t i) const { return control_->cell(rank(), i); }

@@ -14,7 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 WORDS = {'addresses', 'threads', 'only addresses', 'optimized', 'lines', 'plain lines', 'no lines', 'alone', 'sleeps', 'early',
-         'mpirun', 'threads in full', 'each way', 'every model'}
+         'mpirun', 'addresses in full', 'threads in full', 'each way', 'every model'}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -58,7 +58,7 @@ def main(compiler, sanitizer, models, how):
         if 'mpirun' in file.words:
             return False
         if sanitizer == 'address':
-            return file.is_in(['addresses', 'only addresses'])
+            return file.is_in(['addresses', 'only addresses']) or (models == 'all' and 'addresses in full' in file.words)
         if sanitizer == 'thread':
             return 'threads' in file.words or (models == 'all' and 'threads in full' in file.words)
         if models == 'rest':
@@ -67,7 +67,7 @@ def main(compiler, sanitizer, models, how):
 
     def models_of(said):
         if sanitizer != 'none':
-            return 'models_for_sanitizers'
+            return 'threads_and_copies' if models == 'all' else 'threads_alone'
         if models == 'all' or (models == 'rest' and 'every model' in said):
             return 'every_model'
         return 'each_way' if models == 'rest' and 'each way' in said else 'telling_models'

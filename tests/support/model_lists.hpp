@@ -97,14 +97,24 @@ struct each_way {
   using here = Model;
 };
 
-/// Both sanitizers'.
-struct models_for_sanitizers {
+/// Both sanitizers' in the default run.
+struct threads_alone {
   using all = std::tuple<thread_model>;
   using coherent = all;
-  using incoherent = std::tuple<write_back_model>;
+  using incoherent = std::tuple<>;
   using boxes = all;
   template <class Model>
   using here = under_sanitizers<Model>;
+};
+
+/// Both sanitizers' in the full run.
+struct threads_and_copies {
+  using all = std::tuple<thread_model, write_back_model>;
+  using coherent = std::tuple<thread_model>;
+  using incoherent = std::tuple<write_back_model>;
+  using boxes = all;
+  template <class Model>
+  using here = std::conditional_t<std::is_same_v<Model, write_back_model>, Model, under_sanitizers<Model>>;
 };
 
 /// Shared memory, and copies that do not agree: for a first look at a change, and for the layers that reach

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Random programs on memory with private copies.
-// test: addresses, threads in full, every model, unit conformance
+// test: addresses in full, threads in full, every model, unit conformance
 #include <pgas/coherence/unsafe_none.hpp>
 
 #include "conformance/random_programs.hpp"

@@ -174,7 +174,7 @@ struct scenario {
 /// Carries out this rank's part. Throws if the rank gets anything else than the root has sent.
 template <class Algorithm, class Medium, class Waits>
 void broadcasts(Medium& m, Waits& waits, scenario const& what) {
-  typename Waits::in_place const here(waits);
+  auto const here = waits.in_place();
   std::size_t const words = what.chunks * Algorithm::chunk_bytes / sizeof(word);
   word first = 1;
   for (rank_t const root : what.roots) {

@@ -61,7 +61,7 @@ class media {
   /// Carries out steps(medium) of an algorithm, or of the links themselves.
   template <class Algorithm, class Steps>
   void carry_out(Steps const& steps) {
-    typename pgas::detail::patience<words_type>::in_place const here(waits_);
+    auto const here = waits_.in_place();
     waits_.begin(Algorithm::name, pgas::detail::collective_call(Algorithm::name));
     pgas::detail::steps all = [&] {
       if constexpr (Algorithm::stands_on == pgas::collective_medium::pull_areas) {

@@ -99,7 +99,7 @@ class roomy_control {
 /// Steps of a rank that waits in place.
 template <class Patience>
 void carry_out(Patience& waits, pgas::detail::steps all) {
-  typename Patience::in_place const here(waits);
+  auto const here = waits.in_place();
   all.begin();
   all.conclude();
 }

@@ -63,7 +63,7 @@ class other_memory : public pgas::backends::process_map {
   }
   static void unmap(void const* memory) noexcept { ::munmap(const_cast<void*>(memory), bytes); }
   [[nodiscard]] std::byte* first() const noexcept {
-    return static_cast<std::byte*>(const_cast<void*>(memory_.object()));
+    return static_cast<std::byte*>(const_cast<void*>(memory_.get()));
   }
 
   std::shared_ptr<void const> memory_;

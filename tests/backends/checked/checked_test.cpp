@@ -381,11 +381,16 @@ TEST_CASE("checked: a get is no race if its reader looks whether the elements ha
                  pgas::lock_all epoch{w};
                  if (team.rank() == 1) {
                    std::array<int, 2> seen{};
-                   using guard = decltype(w.state().segment.copying());
-                   std::optional<guard> unread;
-                   if (is_right) unread.emplace(w.state().segment);
-                   epoch.get(0, 3, seen);
-                   epoch.flush_local(0);
+                   auto const get = [&] {
+                     epoch.get(0, 3, seen);
+                     epoch.flush_local(0);
+                   };
+                   if (is_right) {
+                     auto const unread = w.state().segment.copying();
+                     get();
+                   } else {
+                     get();
+                   }
                    read.set();
                  } else if (team.rank() == 2) {
                    read.wait();

@@ -21,7 +21,6 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
 # Function: its instruction, and whether the instruction has an operand.
 X86_64 = {"clwb": ("clwb", True), "clflushopt": ("clflushopt", True), "clflush": ("clflush", True),
-          "hand_on": ("cldemote", True),
           "put_8": ("movntiq", True), "put_4": ("movntil", True), "put_masked": ("maskmovdqu", True),
           "drain_stores": ("sfence", False), "drain_all": ("mfence", False)}
 MAINTENANCE = {i for i, _ in X86_64.values()} | {"lfence"}

@@ -2,7 +2,6 @@
 // Compiled to assembly by opcodes.py. Each function NAME must be that instruction, on the line that its
 // second parameter points to. The unused first parameter prevents that a register holds the right address by
 // luck.
-#include <pgas/detail/control/hand_on_line.hpp>
 #include <pgas/detail/processor/processor.hpp>
 
 namespace processor = pgas::processor;
@@ -17,7 +16,6 @@ void clflushopt(unused, std::byte* p) { processor::x86_64::clflushopt{}(p); }
 void clflush(unused, std::byte* p) { processor::x86_64::clflush{}(p); }
 void put_8(unused, std::byte* p) { processor::x86_64::put_8(p, 1); }
 void put_4(unused, std::byte* p) { processor::x86_64::put_4(p, 1); }
-void hand_on(unused, std::byte* p) { pgas::detail::hand_on_line(p); }
 void put_masked(std::byte const (*value)[16], std::byte* p) {
   processor::x86_64::put_masked(p, *value, *value);
 }
@@ -36,7 +34,6 @@ void all_of_it(std::byte* to, std::byte* p) {
   processor::clean(p, processor::line_bytes());
   processor::drop(p, 100);
   processor::put_past(to, p, 13);
-  if (pgas::detail::hands_on_lines()) pgas::detail::hand_on_line(p);
   (void)processor::clean_instruction();
   (void)processor::drop_instruction();
 }

@@ -14,7 +14,7 @@ struct word_access {
 };
 
 /// Performs each access as asked. A watcher derives from it and overrides the accesses that it observes or
-/// falsifies. The cells of one that has `hand_on(word_access)` are pgas::detail::handing_cells, and call it.
+/// falsifies.
 struct watcher {
   template <class Word>
   pgas::word load(Word const& w, word_access, std::memory_order order) {
@@ -46,9 +46,6 @@ struct watcher {
     c.reset_unshared(value, order);
   }
 };
-
-template <class Watcher>
-concept hears_hints = requires(Watcher& watches, word_access at) { watches.hand_on(at); };
 
 /// A control with the words of another one, whose accesses go through a watcher. The watcher counts them,
 /// times them, or makes a wrong protocol of a right one. Waiting stays that of the other control.
@@ -87,24 +84,6 @@ class watched_control {
       return watches->compare_exchange(inner, at, expected, desired, o);
     }
     void reset_unshared(pgas::word v, std::memory_order o) const { watches->reset_unshared(inner, at, v, o); }
-    // Each change of such a cell still wakes the ranks that wait.
-    [[nodiscard]] cell_type without_waking() const
-      requires hears_hints<Watcher>
-    {
-      return *this;
-    }
-    [[nodiscard]] static bool is_slept_on() { return false; }
-    static void wake_sleepers() {}
-    [[nodiscard]] static bool hands_on() noexcept
-      requires hears_hints<Watcher>
-    {
-      return true;
-    }
-    void hand_on() const noexcept
-      requires hears_hints<Watcher>
-    {
-      watches->hand_on(at);
-    }
   };
 
   watched_control(Control& inner, Watcher& watches) : inner_(&inner), watches_(&watches) {}

@@ -182,45 +182,6 @@ TEST_CASE(
   });
 }
 
-namespace {
-
-/// The cells of its control hand their lines on, so words name the ranks that had them.
-struct handing : watcher {
-  static void hand_on(word_access) {}
-};
-
-}  // namespace
-
-TEST_CASE(
-    "locks: no rank coincides with an exclusive holder of queued or waits for ever where its words name "
-    "ranks") {
-  if (!chosen(pgas::backends::scc::name)) return;
-  double const seconds = seconds_to_search() / 50;
-  auto const one = [&]<class Protocol>(Protocol) {
-    for (std::size_t const switches : {2U, 3U}) {
-      auto const each = [&](program const& what) {
-        found const f = search<Protocol, handing>(what, switches, seconds);
-        CHECK_MESSAGE(f.wrong == "", Protocol::name, " after ", f.runs, " orders: ", f.wrong);
-      };
-      for (program const& what : of_two()) each(what);
-      for (program const& what : of_three()) each(what);
-    }
-    program what(4);
-    random_source rng(4);
-    for (auto& steps : what) {
-      for (int i = 0; i < 12; ++i) {
-        auto const which = std::array{act::exclusive, act::shared,        act::all,
-                                      act::exclusive, act::try_exclusive, act::try_shared}[rng.below(6)];
-        steps.push_back({which, static_cast<rank_t>(rng.below(2))});
-      }
-    }
-    found const f = try_seeds<Protocol, handing>(what, 60);
-    CHECK_MESSAGE(f.wrong == "", Protocol::name, ": ", f.wrong);
-  };
-  one(pgas::sync::queued{});
-  one(pgas::sync::biased<pgas::sync::queued>{});
-}
-
 // Costs, counted on words that no other rank uses.
 
 namespace {
@@ -278,13 +239,6 @@ struct counting : watcher {
     return ++all.modified, c.compare_exchange(expected, desired, order);
   }
   counts take() { return std::exchange(all, {}); }
-};
-
-/// Counts how often a line is handed on, too.
-struct counting_hints : counting {
-  long hints = 0;
-  void hand_on(word_access) { ++hints; }
-  long take_hints() { return std::exchange(hints, 0); }
 };
 
 /// The cost to get a free lock and to release it.
@@ -420,10 +374,9 @@ struct gate_of_waits {
 
 /// A control whose waits begin when a gate is open, and return the word's last value.
 template <class Control>
-struct gated_control : watched_control<Control, counting_hints> {
-  using base = watched_control<Control, counting_hints>;
-  gated_control(Control& inner, counting_hints& watches, gate_of_waits& gate)
-      : base(inner, watches), inner_(&inner), gate_(&gate) {}
+struct gated_control : watched_control<Control, watcher> {
+  gated_control(Control& inner, watcher& watches, gate_of_waits& gate)
+      : watched_control<Control, watcher>(inner, watches), inner_(&inner), gate_(&gate) {}
 
   template <class Word, std::predicate<word> Predicate>
   word wait_until(Word w, Predicate&& predicate, pgas::waiting_for const& why) {
@@ -440,150 +393,40 @@ struct gated_control : watched_control<Control, counting_hints> {
   gate_of_waits* gate_;
 };
 
-/// Calls use(rank, protocol, watcher, until) on two ranks with one `queued`. until(condition) lets the other
-/// rank go on until the condition is true.
-template <class Use>
-void with_hints(gate_of_waits& gate, Use const& use) {
-  using pgas::sync::queued;
-  pgas_test::launch<pgas::backends::scc>(2, [&](auto& mine, auto& boot) {
-    auto words = make_control(mine, boot, "locks", queued::words(2));
-    counting_hints watches;
-    gated_control<decltype(words)> control(words, watches, gate);
-    queued::on<decltype(control)> protocol(control, {});
-    auto const until = [&](auto const& condition) {
-      while (!condition()) words.pause(0, {.operation = "turn"});
-    };
-    use(mine.rank(), protocol, watches, until);
-    boot.fence();
-  });
-}
-
 }  // namespace
 
-TEST_CASE("locks: queued hands its line on when another rank had it twice, and expects that rank again") {
-  if (!chosen(pgas::backends::scc::name)) return;
-  gate_of_waits gate;
-  int turn = 0;
-  with_hints(gate, [&](rank_t self, auto& protocol, counting_hints& watches, auto const& until) {
-    pgas::no_boundary nothing;
-    auto const cost = [&](lock_kind kind) {
-      protocol.lock(0, kind, nothing);
-      protocol.unlock(0, kind, nothing);
-      return std::pair(watches.take(), watches.take_hints());
-    };
-    constexpr counts as_expected{1, 1, 1};
-    constexpr counts another_name{2, 1, 1};
-    for (int round = 0; round < 5; ++round) {
-      until([&] { return turn == 2 * round + self; });
-      auto const [accesses, hints] = cost(lock_kind::exclusive);
-      int const other_names = round + self;  // that it has found, in a row
-      CHECK(accesses == (other_names <= 2 ? another_name : as_expected));
-      CHECK(hints == (other_names >= 2 ? 1 : 0));
-      ++turn;
-    }
-    if (self == 1) return;
-    // From now on it stays with one rank, which gives up its expectation after the first lock.
-    until([&] { return turn == 10; });
-    CHECK(cost(lock_kind::exclusive) == std::pair(as_expected, 1L));
-    CHECK(cost(lock_kind::exclusive) == std::pair(another_name, 0L));
-    CHECK(cost(lock_kind::exclusive) == std::pair(as_expected, 0L));
-    CHECK(cost(lock_kind::shared) == std::pair(counts{2, 0, 1}, 0L));
-    CHECK(cost(lock_kind::exclusive) == std::pair(as_expected, 0L));
-  });
-}
-
-TEST_CASE("locks: queued hands no line on that its rank takes again") {
-  if (!chosen(pgas::backends::scc::name)) return;
-  gate_of_waits gate;
-  int turn = 0;
-  with_hints(gate, [&](rank_t self, auto& protocol, counting_hints& watches, auto const& until) {
-    pgas::no_boundary nothing;
-    for (int round = 0; round < 5; ++round) {
-      until([&] { return turn == 2 * round + self; });
-      for (auto const kind : {lock_kind::exclusive, lock_kind::shared, lock_kind::exclusive}) {
-        protocol.lock(0, kind, nothing);
-        protocol.unlock(0, kind, nothing);
-      }
-      ++turn;
-    }
-    CHECK(watches.hints == 0);
-  });
-}
-
-TEST_CASE("locks: a shared lock of queued puts its rank's name in place of another one") {
-  if (!chosen(pgas::backends::scc::name)) return;
-  gate_of_waits gate;
-  int turn = 0;
-  with_hints(gate, [&](rank_t self, auto& protocol, counting_hints& watches, auto const& until) {
-    pgas::no_boundary nothing;
-    until([&] { return turn == self; });
-    auto const kind = self == 0 ? lock_kind::exclusive : lock_kind::shared;
-    for (int i = 0; i < 4; ++i) {
-      watches.take();
-      protocol.lock(0, kind, nothing);
-      CHECK(watches.take().modified == (i <= self ? 2 : 1));  // a rank doubts its guess after another name
-      protocol.unlock(0, kind, nothing);
-    }
-    CHECK(watches.hints == 0);
-    ++turn;
-  });
-}
-
-TEST_CASE("locks: queued hands no line on past its queue, or out of it") {
-  if (!chosen(pgas::backends::scc::name)) return;
-  gate_of_waits gate{.open = false};
-  int stage = 0;
-  with_hints(gate, [&](rank_t self, auto& protocol, counting_hints& watches, auto const& until) {
-    pgas::no_boundary nothing;
-    auto const take = [&] { protocol.lock(0, lock_kind::exclusive, nothing); };
-    auto const release = [&] {
-      protocol.unlock(0, lock_kind::exclusive, nothing);
-      return watches.take_hints();
-    };
-    for (int round = 0; round < 3; ++round) {  // by turns
-      until([&] { return stage == 2 * round + self; });
-      take();
-      if (stage < 4) {
-        release();
-      } else if (self == 0) {
-        ++stage;
-        until([&] { return gate.before == 1; });  // rank 1 is in the queue
-        CHECK(release() == 1);                    // rank 1 had it twice
-        take();
-        CHECK(release() == 0);
-        gate.open = true;
-        return;
-      } else {
-        CHECK(release() == 0);
-      }
-      ++stage;
-    }
-  });
-}
-
 TEST_CASE("locks: the first rank in queued's queue leaves a part to shared holders that went past it") {
+  using pgas::sync::queued;
   if (!chosen(pgas::backends::scc::name)) return;
   gate_of_waits gate{.open = false};
   bool held = false;
   bool entered = false;
-  with_hints(gate, [&](rank_t self, auto& protocol, counting_hints&, auto const& until) {
+  pgas_test::launch<pgas::backends::scc>(2, [&](auto& mine, auto& boot) {
+    auto words = make_control(mine, boot, "locks", queued::words(2));
+    watcher watches;
+    gated_control<decltype(words)> control(words, watches, gate);
+    queued::on<decltype(control)> protocol(control, {});
     pgas::no_boundary nothing;
-    if (self == 1) {
+    auto const until = [&](auto const& condition) {
+      while (!condition()) words.pause(0, {.operation = "turn"});
+    };
+    if (mine.rank() == 1) {
       until([&] { return held; });
       protocol.lock(0, lock_kind::exclusive, nothing);
       entered = true;
       protocol.unlock(0, lock_kind::exclusive, nothing);
-      return;
+    } else {
+      protocol.lock(0, lock_kind::exclusive, nothing);
+      held = true;
+      until([&] { return gate.before == 1; });
+      protocol.unlock(0, lock_kind::exclusive, nothing);
+      protocol.lock(0, lock_kind::shared, nothing);
+      gate.open = true;
+      until([&] { return gate.before == 2 || entered; });  // it has found the shared lock
+      CHECK(!entered);
+      protocol.unlock(0, lock_kind::shared, nothing);
     }
-    protocol.lock(0, lock_kind::exclusive, nothing);
-    held = true;
-    until([&] { return gate.before == 1; });
-    protocol.unlock(0, lock_kind::exclusive, nothing);
-    protocol.lock(0, lock_kind::shared, nothing);
-    gate.open = true;
-    until([&] { return gate.before == 2 || entered; });  // it has found the shared lock
-    CHECK(!entered);
-    protocol.unlock(0, lock_kind::shared, nothing);
+    boot.fence();
   });
   CHECK(entered);
 }

@@ -187,22 +187,13 @@ struct biased {
     void lock(Place at, lock_kind kind, Boundary& b)
       requires requires(base& lock) { lock.lock(at, kind, b); }
     {
-      if constexpr (requires { base::lock_after(lasts_, at, kind, b, [](rank_t) { return false; }); }) {
-        bool const alone = kind == lock_kind::exclusive;
-        base::lock_after(alone ? lasts_ : 0, at, kind, b, [this, alone](rank_t target) {
-          if (!alone || lasts_ == 0) return false;
-          end_bias(target);
-          return true;
-        });
-      } else {
-        if (kind == lock_kind::exclusive && lasts_ != 0) [[unlikely]]
-          end_bias(target_of(at));
-        base::lock(at, kind, b);
-      }
+      if (kind == lock_kind::exclusive && !has_ended_) [[unlikely]]
+        end_bias(target_of(at));
+      base::lock(at, kind, b);
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (kind == lock_kind::exclusive && lasts_ != 0 && !try_to_end_bias()) return false;
+      if (kind == lock_kind::exclusive && !has_ended_ && !try_to_end_bias()) return false;
       return base::try_lock(target, kind, b);
     }
 
@@ -248,29 +239,27 @@ struct biased {
       base::unlock_all(b);
     }
     [[gnu::noinline]] void end_bias(rank_t target) {
-      bool const has_ended = bias_.end([this, target](auto const& left, word epochs, rank_t rank) {
+      has_ended_ = bias_.end([this, target](auto const& left, word epochs, rank_t rank) {
         control_->wait_until(
             left, [epochs](word now) { return now == epochs; },
             {.operation = "lock", .awaited = group(&rank, 1), .acquires = target, .alone = true});
         return true;
       });
-      lasts_ = has_ended ? 0 : 1;
       may_last_ = false;
     }
     [[nodiscard]] bool try_to_end_bias() {
       may_last_ = false;
       // acquire: pairs with the release in leave.
-      bool const has_ended = bias_.end([](auto const& left, word epochs, rank_t) {
+      has_ended_ = bias_.end([](auto const& left, word epochs, rank_t) {
         return left.load(std::memory_order_acquire) == epochs;
       });
-      lasts_ = has_ended ? 0 : 1;
-      return has_ended;
+      return has_ended_;
     }
 
     Control* control_;
     bias_on<Control> bias_;
     bool may_last_ = true;    ///< this rank does not know that the bias has ended
-    word lasts_ = 1;          ///< 0 once this rank knows that the bias has ended for all ranks
+    bool has_ended_ = false;  ///< this rank knows that the bias has ended for all ranks
     bool is_inside_ = false;  ///< this rank's lock_all epoch is open under the bias
   };
 };

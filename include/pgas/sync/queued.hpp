@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/control/handing_cell.hpp>
 #include <pgas/detail/control/word_rows.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
@@ -16,11 +15,9 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 /// Source: ours, after the queue of Mellor-Crummey and Scott 1991 (local spinning) and the counters of
 /// Gerstenberger 2014, section 2.3 (readers and a writer in one word).
 ///
-/// Words     held, a cell of the target. Its low half is 0: free; 2 n: n shared holders; 2 r + 1: rank r
-///           holds it alone. Only r changes the last value, so r releases by a store. Other ranks' attempts
-///           are compare_exchanges, which fail. While no rank holds it alone, its high half names the last
-///           rank that found it free, plus one. It is 0 where a rank's cells or processor do not hand lines
-///           on: see detail::handing_cell.
+/// Words     held, a cell of the target. 0: free; 2 n: n shared holders; 2 r + 1: rank r holds it alone. Only
+///           r changes the last value, so r releases by a store. Other ranks' attempts are compare_exchanges,
+///           which fail.
 ///           tail, a cell of the target: the last rank in the queue plus one; 0: no rank waits.
 ///           next, a cell of each rank, for the one queue it waits in: the rank after it, plus one.
 ///           first, a cell of each rank: 1 once it is the first of that queue.
@@ -35,19 +32,6 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           one program do the same, so the holder likely comes back. Each look takes the line from it, and
 ///           ends its turn after two or three locks instead of most_passes + 1. If ranks share cores, none
 ///           pauses: the pause gives up the core, and lasts as long as many turns.
-/// Hand-over A rank that finds another rank's name in the free word twice in a row hands the line on when it
-///           releases the word, as long as other names follow. The next rank then need not ask this rank's
-///           core for the line. A rank that finds its own name does not, since it would fetch the line back.
-///           A lock expects what the last one of this rank found. So ranks that take turns need one
-///           compare_exchange each. After a wrong guess a second one follows, on a line that is there. Locks
-///           past the queue or out of it do not hand on, since a rank that waits for the word takes the line
-///           anyway. Nor does a shared lock, which has no store to release.
-///           Experiment on an Emerald Rapids, lock_hand_over, in 10 turns: 0.82 of the time of a test-and-set
-///           by hand, 0.88 if a rank always expects its own name, and 1.01 without names. Two ranks that
-///           compute for 2 us between their locks wait 130 ns for each, in place of 147. Handing on at each
-///           release takes 117 to 144 ns for a lock that one rank keeps, in place of 12. For a lock that two
-///           ranks want at once, it takes 245 in place of 61. A fence behind the hint takes 0.58 where the
-///           ranks do nothing but wait for their turns, but 248 ns where they compute.
 /// Bound     Each other rank overtakes a rank in the queue most_passes + 1 times at most: once of these
 ///           because it had seen the queue empty before. lock_all overtakes without a bound.
 /// lock_all  a shared lock on each part, taken at the first access to it; on the own part at once. It needs
@@ -59,11 +43,10 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///           one compare_exchange, and a store to release. Ranks in the queue send nothing, nothing is
 ///           undone, and single locks do not starve each other. From the reader-writer queue lock with writer
 ///           preference: without waiting 1 and 1 read-modify-writes instead of 3 and 2. It has lock_all, and
-///           readers do not starve. From other such locks: the word names the rank that had it last.
+///           readers do not starve.
 /// Memory    4 cells a rank, 2 n bytes of private state.
-/// Costs     without conflict a lock takes 1 load and 1 read-modify-write, or 2 if the word has another name
-///           than expected. A release takes 1 store, or 1 read-modify-write if shared. lock_all costs a lock
-///           for each part that is accessed.
+/// Costs     without conflict a lock takes 1 load and 1 read-modify-write. A release takes 1 store, or 1
+///           read-modify-write if shared. lock_all costs a lock for each part that is accessed.
 struct queued {
   static constexpr std::string_view name = "queued";
   static constexpr rmw needs = rmw::test_and_set;
@@ -98,7 +81,6 @@ struct queued {
         : control_(&control),
           words_(control, first),
           exclusively_(2 * static_cast<word>(control.rank()) + 1),
-          free_(detail::hands_on<cell_type>() ? me() * one_name : 0),
           has_core_(has_core(control)),
           parts_(static_cast<std::size_t>(control.size())) {}
 
@@ -106,22 +88,9 @@ struct queued {
 
     template <boundary Boundary>
     void lock(place_type at, lock_kind kind, Boundary& b) {
-      lock_after(0, at, kind, b, [](rank_t) { return false; });
-    }
-    /// The same, but calls first(target) before if `hindrance` is not 0. One branch finds that, and a queue.
-    /// So it also calls first if there is a queue. first returns whether there was a hindrance.
-    template <boundary Boundary, class First>
-    void lock_after(word hindrance, place_type at, lock_kind kind, Boundary& b, First first) {
-      rank_t const target = at.target;
-      // As take_now. Each compare_exchange has a branch of its own, and no place for its result.
-      if ((at.tail().load(std::memory_order_relaxed) | hindrance) == 0) [[likely]] {
-        word seen = guess_;
-        if (!take_as_guessed(at.held(), kind, seen)) [[unlikely]]
-          take_after(seen, target, kind);
-      } else {
-        take_later(target, kind, first);
-      }
-      b.refresh(group(&target, 1));
+      if (!take_now(at, kind)) [[unlikely]]
+        take_in_turn(at.target, kind, "lock");
+      b.refresh(group(&at.target, 1));
     }
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -151,8 +120,7 @@ struct queued {
     template <boundary Boundary>
     void trigger(rank_t target, Boundary& b) {
       if (parts_[index(target)].in_all) return;
-      word seen = free_;
-      if (!take_word(held(target), lock_kind::shared, seen)) [[unlikely]]
+      if (!take_word(held(target), lock_kind::shared)) [[unlikely]]
         take_in_all(target);
       parts_[index(target)].in_all = true;
       b.refresh(group(&target, 1));
@@ -174,13 +142,7 @@ struct queued {
 
    private:
     static constexpr word one_shared = 2;
-    static constexpr word one_name = word{1} << 32U;
-    static constexpr word no_guess = ~word{0};  ///< `held` never has this value
     static constexpr bool is_exclusive(word held) noexcept { return (held & 1U) != 0; }
-    static constexpr bool is_free(word held) noexcept { return held % one_name == 0; }
-    static constexpr bool is_free_for(lock_kind kind, word held) noexcept {
-      return kind == lock_kind::shared ? !is_exclusive(held) : is_free(held);
-    }
     static constexpr std::size_t index(rank_t rank) noexcept { return static_cast<std::size_t>(rank); }
 
     /// Returns whether each rank is known to have a core of its own.
@@ -203,73 +165,24 @@ struct queued {
 
     [[nodiscard]] bool take_now(place_type at, lock_kind kind) {
       // relaxed: a rank that overlooks a waiting one overtakes it, which is right.
-      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]] {
-        word seen = guess_;
-        return take_as_guessed(at.held(), kind, seen) || take_otherwise(at.held(), kind, seen);
-      }
+      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]]
+        return take_word(at.held(), kind);
       return go_past(at.target, kind);
     }
 
-    // These are not inlined, so that a compiler inlines the rest of a lock, which suffices while no rank
-    // waits.
-
-    template <class First>
-    [[gnu::noinline]] void take_later(rank_t target, lock_kind kind, First first) {
-      bool const takes = first(target) ? take_now(place(target), kind) : go_past(target, kind);
-      if (!takes) take_in_turn(target, kind, "lock");
-    }
-    [[gnu::noinline]] void take_after(word seen, rank_t target, lock_kind kind) {
-      if (!take_otherwise(held(target), kind, seen)) take_in_turn(target, kind, "lock");
-    }
+    /// Not inlined, so that a compiler inlines the rest of take_now, which suffices while no rank waits.
     [[nodiscard, gnu::noinline]] bool go_past(rank_t target, lock_kind kind) {
       auto& passed = parts_[index(target)].passed;
-      if (passed == most_passes) return false;
       // relaxed: as above.
-      word seen = held(target).load(std::memory_order_relaxed);
-      if (!is_free(seen)) return false;
+      if (passed == most_passes || held(target).load(std::memory_order_relaxed) != 0) return false;
       ++passed;
-      if (comes_ != 0) [[unlikely]]
-        guess_own();
-      return take_word(held(target), kind, seen);
+      return take_word(held(target), kind);
     }
 
-    /// Takes the word if it has the guessed value `seen`. Else `seen` becomes its value.
-    [[nodiscard]] bool take_as_guessed(cell_type held, lock_kind kind, word& seen) {
-      if constexpr (changing_cell<cell_type>) {
-        return take_word(held, kind, seen);
-      } else {
-        // acquire: as in take_word.
-        return detail::without_waking(held).compare_exchange(
-            seen, kind == lock_kind::exclusive ? exclusively_ : free_ + one_shared,
-            std::memory_order_acquire);
-      }
-    }
-    /// The same for an attempt that found another value than guessed.
-    [[nodiscard]] bool take_otherwise(cell_type held, lock_kind kind, word seen) {
-      while (is_free_for(kind, seen)) {
-        word const found = seen;
-        if (!take_word(held, kind, seen)) continue;
-        if (is_free(found)) guess_after(found);
-        return true;
-      }
-      return false;
-    }
-    /// The last lock found this value in place of the guess.
-    void guess_after(word found) noexcept {
-      if (found == free_ || found == 0) return guess_own();
-      comes_ = guess_ != free_ ? 1 : 0;
-      guess_ = comes_ != 0 ? found : no_guess;
-    }
-    void guess_own() noexcept {
-      guess_ = free_;
-      comes_ = 0;
-    }
-
-    /// Takes the word, which likely has the value `seen`. Requires that this value is free for the lock. If
-    /// the word has another value, that becomes `seen`. Takes it quietly: a rank that waits for it waits
-    /// until a holder is gone, so its wait has ended, and it has been woken, before another rank takes the
-    /// word.
-    [[nodiscard]] bool take_word(cell_type held, lock_kind kind, word& seen) {
+    /// Takes the word if it is free for such a lock. Takes it quietly: a rank that waits for it waits until a
+    /// holder is gone, so its wait has ended, and it has been woken, before another rank takes the word.
+    [[nodiscard]] bool take_word(cell_type held, lock_kind kind) {
+      word seen = 0;
       if (kind == lock_kind::exclusive) {
         // acquire: pairs with the release in let_go of the rank that had it before; the releases of several
         // shared holders are one release sequence.
@@ -278,11 +191,10 @@ struct queued {
       // acquire: pairs with the release in let_go of the last exclusive holder.
       if constexpr (changing_cell<cell_type>) {
         auto const joined = [](word now) { return is_exclusive(now) ? now : now + one_shared; };
-        return !is_exclusive(seen = held.update(joined, std::memory_order_acquire));
+        return !is_exclusive(held.update(joined, std::memory_order_acquire));
       } else {
         do {
-          word const named = is_free(seen) ? free_ : seen;
-          if (detail::without_waking(held).compare_exchange(seen, named + one_shared,
+          if (detail::without_waking(held).compare_exchange(seen, seen + one_shared,
                                                             std::memory_order_acquire)) [[likely]]
             return true;
         } while (!is_exclusive(seen));
@@ -291,29 +203,25 @@ struct queued {
     }
 
     [[gnu::noinline]] void take_in_all(rank_t target) {
-      while (!wait_and_try(target, lock_kind::shared, "lock_all")) {}
+      do {
+        wait_for_word(target, lock_kind::shared, "lock_all");
+      } while (!take_word(held(target), lock_kind::shared));
     }
 
-    /// Waits until the word may be free, and tries to take it.
-    [[nodiscard]] bool wait_and_try(rank_t target, lock_kind kind, std::string_view operation) {
-      word seen = wait_for_word(target, kind, operation);
-      return is_free_for(kind, seen) && take_word(held(target), kind, seen);
-    }
-    /// Waits until the word may be free, and returns its value. If one rank holds it alone, waits for that
-    /// rank and names it.
-    [[nodiscard]] word wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
+    /// Waits until the word may be free. If one rank holds it alone, waits for that rank and names it.
+    void wait_for_word(rank_t target, lock_kind kind, std::string_view operation) {
       word const seen = held(target).load(std::memory_order_relaxed);
       if (is_exclusive(seen)) {
         auto const holder = static_cast<rank_t>(seen / 2);
-        return control_->wait_until(held(target), [seen](word now) { return now != seen; },
-                                    {.operation = operation,
-                                     .awaited = group(&holder, 1),
-                                     .acquires = target,
-                                     .alone = kind == lock_kind::exclusive});
+        control_->wait_until(held(target), [seen](word now) { return now != seen; },
+                             {.operation = operation,
+                              .awaited = group(&holder, 1),
+                              .acquires = target,
+                              .alone = kind == lock_kind::exclusive});
+      } else if (kind == lock_kind::exclusive && seen != 0) {
+        control_->wait_until(held(target), [](word now) { return now == 0 || is_exclusive(now); },
+                             {.operation = operation, .acquires = target, .alone = true});
       }
-      if (is_free_for(kind, seen)) return seen;
-      return control_->wait_until(held(target), [](word now) { return is_free(now) || is_exclusive(now); },
-                                  {.operation = operation, .acquires = target, .alone = true});
     }
 
     [[gnu::noinline]] void take_in_turn(rank_t target, lock_kind kind, std::string_view operation) {
@@ -333,8 +241,9 @@ struct queued {
       }
       bool const comes_back = std::exchange(parts_[index(target)].passed, std::uint8_t{0}) != 0;
       if (comes_back && has_core_) control_->pause(pause_of_first, {.operation = operation});
-      guess_own();
-      while (!wait_and_try(target, kind, operation)) {}
+      do {
+        wait_for_word(target, kind, operation);
+      } while (!take_word(held(target), kind));
 
       word last = me();
       // relaxed: an empty queue carries nothing; accesses to the part go with `held`.
@@ -349,32 +258,15 @@ struct queued {
       // release: pairs with the acquire in take_word of the rank that takes it next; carries the accesses
       // that publish has completed.
       if (kind == lock_kind::exclusive) {
-        if constexpr (detail::handing_cell<cell_type>) {
-          held.without_waking().reset_unshared(free_, std::memory_order_release);
-          if (held.is_slept_on() | (comes_ != 0)) [[unlikely]]  // one branch for both
-            tell_others(held);
-        } else {
-          held.reset_unshared(free_, std::memory_order_release);
-        }
+        held.reset_unshared(0, std::memory_order_release);
       } else {
         detail::add(held, word{0} - one_shared, std::memory_order_release);
       }
     }
-    /// Out of line, so that the caller saves no registers.
-    [[gnu::noinline]] void tell_others(cell_type held) {
-      if (held.is_slept_on()) held.wake_sleepers();
-      if (comes_ != 0) held.hand_on();
-    }
-
     Control* control_;
     detail::word_rows<Control> words_;
-    word exclusively_;    ///< `held`, while this rank holds the part alone
-    word free_;           ///< `held`, when this rank has released the part
-    word guess_ = free_;  ///< `held`, as the next lock expects it; no_guess after one other name
-    /// 1 if the guess names another rank: an exclusive lock's release hands the line on. If this rank holds
-    /// several parts, that may be the line of another one of these, which costs time only.
-    std::uint32_t comes_ = 0;
-    bool has_core_;  ///< each rank has a core of its own
+    word exclusively_;  ///< `held`, while this rank holds the part alone
+    bool has_core_;     ///< each rank has a core of its own
     struct part {
       bool in_all = false;      ///< this rank's lock_all has a lock on it
       std::uint8_t passed = 0;  ///< the number of times it passed the queue since it was last in it

@@ -39,7 +39,6 @@ struct x86_64 {
   struct features {
     bool has_clwb = false;
     bool has_clflushopt = false;
-    bool has_cldemote = false;
     std::size_t line_bytes = 64;
 
     static features const& here() noexcept {
@@ -60,10 +59,9 @@ struct x86_64 {
       features found;
       if (auto const flush = cpuid(1).b >> 8U & 0xffU; flush != 0) found.line_bytes = flush * std::size_t{8};
       if (cpuid(0).a >= 7) {
-        auto const extended = cpuid(7);
-        found.has_clflushopt = (extended.b >> 23U & 1U) != 0;
-        found.has_clwb = (extended.b >> 24U & 1U) != 0;
-        found.has_cldemote = (extended.c >> 25U & 1U) != 0;
+        auto const extended = cpuid(7).b;
+        found.has_clflushopt = (extended >> 23U & 1U) != 0;
+        found.has_clwb = (extended >> 24U & 1U) != 0;
       }
       return found;
     }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <pgas/detail/control/cells.hpp>
-#include <pgas/detail/control/hand_on_line.hpp>
-#include <pgas/detail/control/handing_cell.hpp>
 #include <pgas/detail/job/bell.hpp>
 #include <pgas/detail/job/held_extent.hpp>
 #include <pgas/detail/job/ranks.hpp>
@@ -68,9 +66,6 @@ class mapped_control : public control_of_locks {
       return bell::is_set_behind<bell_at>(at_);
     }
     void wake_sleepers() const noexcept { bell::wake_behind<bell_at>(at_); }
-    /// See handing_cell.
-    [[nodiscard]] static bool hands_on() noexcept { return hands_on_lines(); }
-    [[gnu::always_inline]] void hand_on() const noexcept { hand_on_line(at_); }
     [[nodiscard, gnu::always_inline]] word load(std::memory_order order) const noexcept {
       return std::atomic_ref(*at_).load(order);
     }
@@ -201,6 +196,6 @@ class mapped_control : public control_of_locks {
   std::byte* cells_;
 };
 static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type> &&
-              handing_cell<mapped_control::cell_type>);
+              waking_cell<mapped_control::cell_type>);
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -21,11 +21,6 @@ concept placing_lock =
       lock.unlock(at, kind, b);
     };
 
-/// A release of such a lock changes words and does nothing else: it does not wait, so nothing of the program
-/// runs meanwhile.
-template <class Lock>
-concept at_once_released_lock = requires { requires Lock::releases_at_once; };
-
 /// The part of a rank, as `lock` and `unlock` take it: its place, or the rank.
 template <class Lock>
 [[nodiscard]] auto lock_place(Lock& lock, rank_t target) {
@@ -83,9 +78,9 @@ constexpr order_scope scope_of(lock_kind kind) noexcept {
 /// shmem_set_lock.
 template <class State, lock_kind Kind, hints Hints>
 class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, pgas::exclusive};`")]] lock
-    : public detail::epoch<lock<State, Kind, Hints>, State, detail::noted_use<State>>,
+    : public detail::epoch<lock<State, Kind, Hints>, State>,
       public State::template accesses_type<lock<State, Kind, Hints>, Hints> {
-  using base = detail::epoch<lock, State, detail::noted_use<State>>;
+  using base = detail::epoch<lock, State>;
   friend base;
   static_assert(target_lock_protocol<typename State::lock_protocol>,
                 "lock: this window's lock protocol can only lock_all; choose protocols<..., sync::queued>, "
@@ -109,13 +104,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
       Window const& w, detail::with_caller<rank_t> target, lock_kind kind, hint<Given>...)
       : lock(w.shared_state(), target, kind, takes::now) {}
   lock(lock&&) noexcept = default;
-  [[gnu::always_inline]] ~lock() {
-    if constexpr (is_released_at_once) {
-      if (this->is_open()) end_at_once();
-    } else {
-      this->end();
-    }
-  }
+  [[gnu::always_inline]] ~lock() { this->end(); }
 
   /// Opens the epoch if no other lock must be waited for, else returns nothing. Otherwise like the
   /// constructor.
@@ -130,7 +119,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
     auto const scope = detail::order_as(s.control, detail::scope_of(kind));
     with_boundary(s, target, [&](auto& b) { holds = s.lock.try_lock(target, kind, b); });
     if (!holds) {
-      end_on(s, target);
+      s.access_open.end_lock(target);
       opened->mark_never_open();
       opened.reset();
     }
@@ -175,26 +164,20 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
   enum class takes { now, later };
   using place_type = decltype(detail::lock_place(std::declval<State&>().lock, 0));
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
-  static constexpr bool is_released_at_once =
-      detail::at_once_released_lock<std::remove_cvref_t<decltype(std::declval<State&>().lock)>> &&
-      boundary::is_of_any_side && State::is_direct;
-
   lock(detail::local_shared_ptr<State> const& shared_state, detail::with_caller<rank_t> where, lock_kind kind,
        takes when)
       : lock(shared_state, where, where.by(), kind, when) {}
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, detail::caller by, lock_kind kind,
        takes when)
-      : base(shared_state, group(&target, 1), detail::uncaught_since::unsettled),
+      : base(shared_state, group(&target, 1)),
         target_(checked(target, by)),
         kind_{kind},
         place_(detail::lock_place(state().lock, target)) {
     State& s = state();
     detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
-    // One look at both numbers finds another epoch, an exception in flight, and a kept error.
-    if (!s.access_open.begin_lock(target, this->uncaught().seen())) [[unlikely]] {
-      this->settle_uncaught();
-      begin_one_more(s, target);
-    }
+    s.deferred->rethrow();
+    PGAS_EXPECTS(light, s.access_open.may_lock(target), refuse(s, target));
+    s.access_open.begin_lock(target);
     // Not left to the destructor: a compiler calls it out of line for an exception, so that all members of
     // each lock would be in memory.
     try {
@@ -204,7 +187,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
       }
       if (when == takes::now) acquire();
     } catch (...) {
-      abandon_on(s, target);
+      abandon();
       throw;
     }
   }
@@ -213,23 +196,11 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
     state().check_rank(target, {operation.data(), by});
     return target;
   }
-  // These two are out of line and take the state, which a lock has in a register anyway.
-  [[gnu::noinline]] static void begin_one_more(State& s, rank_t target) {
-    s.deferred->rethrow();
-    bool const may = s.access_open.begin_one_more(target);
-    PGAS_EXPECTS(light, may,
-                 detail::throw_error(errc::wrong_order, s.job_rank(), operation,
-                                     s.access_open.has_lock(target)
-                                         ? "this rank has a lock on the part already; close it first"
-                                         : "an access epoch of this rank on the window is open; close it "
-                                           "first"));
-  }
-  static void end_on(State& s, rank_t target) noexcept {
-    if (!s.access_open.end_lock(target)) s.access_open.end_one_of_more(target);
-  }
-  [[gnu::noinline]] static void abandon_on(State& s, rank_t target) noexcept {
-    s.abandon(operation);
-    end_on(s, target);
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(State const& s, rank_t target) {
+    detail::throw_error(errc::wrong_order, s.job_rank(), operation,
+                s.access_open.has_lock(target)
+                    ? "this rank has a lock on the part already; close it first"
+                    : "an access epoch of this rank on the window is open; close it first");
   }
 
   void acquire() {
@@ -256,64 +227,26 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
     return h;
   }
 
-  [[gnu::always_inline]] void abandon() noexcept { abandon_on(state(), target_); }
-  // The note of the epoch goes after the release. A locked instruction waits until all stores before it are
-  // in the cache. So no store of the library stands between the two that take and release a shared lock.
+  // Inlined, so that the members of a lock are in registers.
+  [[gnu::always_inline]] void abandon() noexcept {
+    base::abandon();
+    state().access_open.end_lock(target_);
+  }
   [[gnu::always_inline]] void finish() {
     State& s = state();
     // Not left to a destructor: see the constructor.
     try {
-      release(s, place_, target_, kind());
+      release(s);
     } catch (...) {
-      end_note(s);
+      s.access_open.end_lock(target_);
       throw;
     }
-    end_note(s);
+    s.access_open.end_lock(target_);
   }
-  /// The same as end(), for a release that waits for nothing.
-  ///
-  /// One look before the release finds an exception in flight, other locks and a kept error. None of them can
-  /// come during the release.
-  [[gnu::always_inline]] void end_at_once() noexcept {
-    State& s = state();
-    detail::uncaught_since const now(detail::uncaught_since::unsettled);
-    if (!s.access_open.has_only_lock(now.seen())) [[unlikely]]
-      return end_otherwise(s, target_, kind(), this->uncaught());
-    try {
-      detail::only_call const call(s, operation);
-      release(s, place_, target_, kind());
-      s.access_open.end_only_lock();
-    } catch (...) {
-      s.team->deferred->record(std::current_exception());
-    }
-  }
-  /// Out of line, and without the lock itself, whose members would be in memory.
-  [[gnu::noinline]] static void end_otherwise(State& s, rank_t target, lock_kind kind,
-                                              detail::uncaught_since before) noexcept {
-    detail::noted_use<State> use(s);
-    use.keep();  // the window may have gone, and this may be its last lock
-    if (before.any()) return abandon_on(s, target);
-    try {
-      detail::only_call const call(s, operation);
-      release(s, detail::lock_place(s.lock, target), target, kind);
-      end_on(s, target);
-    } catch (...) {
-      s.team->deferred->record(std::current_exception());
-    }
-  }
-  [[gnu::always_inline]] void end_note(State& s) noexcept {
-    if (!s.access_open.end_lock(target_)) [[unlikely]] {
-      this->state_.keep();  // the window may have gone, and this may be its last lock
-      end_one_of_more(s, target_);
-    }
-  }
-  [[gnu::noinline]] static void end_one_of_more(State& s, rank_t target) noexcept {
-    s.access_open.end_one_of_more(target);
-  }
-  static void release(State& s, place_type at, rank_t target, lock_kind kind) {
-    if constexpr (Kind != lock_kind::exclusive) s.elements.withdraw_if_asked(target);
-    auto const scope = detail::order_as(s.control, detail::scope_of(kind));
-    with_boundary(s, target, [&](auto& b) { s.lock.unlock(at, kind, b); });
+  void release(State& s) {
+    if constexpr (Kind != lock_kind::exclusive) s.elements.withdraw_if_asked(target_);
+    auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
+    with_boundary(s, target_, [&](auto& b) { s.lock.unlock(place_, kind(), b); });
   }
 
   /// The kind: a constant, or what the program chose.

@@ -9,6 +9,7 @@
 #include <new>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/shape.hpp>
+#include <pgas/detail/team/open_accesses.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -32,7 +33,6 @@
 #include <pgas/sync/tournament.hpp>
 #include <pgas/sync/two_level.hpp>
 #include <pgas/sync/two_vectors.hpp>
-#include <pgas/vocabulary/rank_set.hpp>
 #include <string>
 
 namespace {
@@ -181,7 +181,7 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
 
 TEST_CASE("memory: a window stores in a byte for each rank whether it has locked its part") {
   for_ranks(2, [](rank_t ranks) {
-    auto const used = memory_of([&] { return pgas::detail::rank_set(ranks); });
+    auto const used = memory_of([&] { return pgas::detail::open_accesses(ranks); });
     CHECK(used.kept == static_cast<std::size_t>(ranks));
   });
 }

@@ -604,29 +604,27 @@ TEST_CASE("lock: the next lock on any window throws an error that a destructor k
   });
 }
 
-TEST_CASE("open accesses: a lock knows to be the only one, also after other locks and after a kept error") {
+TEST_CASE("open accesses: a window knows which parts are locked, and which epochs stand in a lock's way") {
   pgas::detail::open_accesses open(3);
-  auto const require_only = [&](bool is_only, char const* what) {
-    require(open.has_only_lock(0) == is_only, what);
-    require(!open.has_only_lock(1), "no lock is known to be the only one during an exception");
+  auto const parts = [&] {
+    std::vector<rank_t> locked;
+    open.for_each_lock([&](rank_t part) { locked.push_back(part); });
+    return locked;
   };
   for (int round = 0; round < 2; ++round) {
-    require(open.begin_lock(1, 0), "a lock begins where no epoch is open");
-    require_only(true, "one lock");
-    require(open.begin_one_more(2), "a second lock begins");
-    require_only(false, "two locks");
-    open.end_one_of_more(1);
-    open.end_one_of_more(2);
-    require(!open.any(), "both locks have ended");
-
-    require(open.begin_lock(0, 0), "a lock begins after two others");
-    require_only(true, "one lock after two others");
-    open.hinder(true);
-    require_only(false, "one lock with a kept error");
-    open.hinder(false);
-    require_only(true, "one lock whose error is gone");
-    open.end_only_lock();
-    require(!open.any(), "the only lock has ended");
+    CHECK((!open.any() && open.may_lock(1)));
+    open.begin_lock(1);
+    CHECK((open.any() && open.has_lock(1) && !open.may_lock(1) && open.may_lock(2)));
+    open.begin_lock(2);
+    open.end_lock(1);
+    CHECK((open.any() && open.may_lock(1) && parts() == std::vector<rank_t>{2}));
+    open.end_lock(2);
+    CHECK((!open.any() && parts().empty()));
+    open.begin_lock_all();
+    CHECK((open.any() && open.is_lock_all() && !open.may_lock(0)));
+    open = true;
+    CHECK((open.any() && !open.is_lock_all() && !open.may_lock(0)));
+    open = false;
   }
 }
 

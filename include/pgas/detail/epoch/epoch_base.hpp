@@ -42,22 +42,17 @@ struct operation_name {
 
 /// An epoch of any kind is open from construction until close() or destruction.
 ///
-/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. `Use`
-/// keeps the state alive. It is a noted_use if the state has a list of such epochs that are open. Then
-/// `Derived` also has `abandon()`, which fails the job and removes the epoch from the list.
-template <class Derived, class State, class Use = local_use<State>>
+/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. It may
+/// hide `abandon()`, which ends the epoch while an exception passes.
+template <class Derived, class State>
 class epoch {
-  static constexpr bool is_noted = std::same_as<Use, noted_use<State>>;
-
  public:
   /// Takes over an open epoch; `other` is closed then.
   epoch(epoch&& other) noexcept
       : state_(other.state_),  // not moved: a moved-from epoch says that it is closed, and on which rank
         span_(std::move(other.span_)),
         uncaught_(other.uncaught_),
-        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {
-    if constexpr (is_noted) other.state_.keep();
-  }
+        phase_(std::exchange(other.phase_, other.is_open() ? epoch_phase::moved : other.phase_)) {}
   epoch& operator=(epoch&&) = delete;
 
   /// Ends the epoch now, and throws the errors of its end. A second close is an error.
@@ -65,7 +60,6 @@ class epoch {
     check_open("close");
     only_call const call(*state_, "close");
     phase_ = epoch_phase::closed;
-    if constexpr (is_noted) state_.keep();
     static_cast<Derived&>(*this).finish();
     span_.end();
   }
@@ -84,11 +78,6 @@ class epoch {
   /// Opens with `ranks`; an empty group means all ranks.
   explicit epoch(local_shared_ptr<State> const& state, group ranks = {}) noexcept
       : state_(state), span_(begin(ranks)) {}
-  /// The same. Then the Derived calls settle_uncaught() unless it knows that uncaught().seen() is 0.
-  epoch(local_shared_ptr<State> const& state, group ranks, uncaught_since::unsettled_t uncaught) noexcept
-      : state_(state), span_(begin(ranks)), uncaught_(uncaught) {}
-  [[nodiscard]] uncaught_since uncaught() const noexcept { return uncaught_; }
-  void settle_uncaught() noexcept { uncaught_.settle(); }
   ~epoch() = default;
 
   /// The destructor of a Derived calls this. It closes the epoch, and keeps an error for the rank's next
@@ -99,15 +88,8 @@ class epoch {
   [[gnu::always_inline]] void end() noexcept {
     if (!is_open()) return;
     phase_ = epoch_phase::closed;
-    if (uncaught_.any()) [[unlikely]] {
-      if constexpr (is_noted) {
-        state_.keep();
-        static_cast<Derived&>(*this).abandon();
-      } else {
-        state_->abandon(Derived::operation);
-      }
-      return;
-    }
+    if (uncaught_.any()) [[unlikely]]
+      return static_cast<Derived&>(*this).abandon();
     try {
       only_call const call(*state_, Derived::operation);
       static_cast<Derived&>(*this).finish();
@@ -116,6 +98,8 @@ class epoch {
     }
   }
 
+  /// Fails the job, so that no rank waits for this one.
+  [[gnu::always_inline]] void abandon() noexcept { state_->abandon(Derived::operation); }
   /// Marks that a test found the epoch ended.
   void mark_closed() {
     phase_ = epoch_phase::closed;
@@ -134,7 +118,7 @@ class epoch {
     span_ = begin({});
   }
 
-  Use state_;  ///< shared, so that the window may be moved or destroyed before the epoch ends
+  local_use<State> state_;  ///< shared, so that the window may be moved or destroyed before the epoch ends
 
  private:
   [[nodiscard]] auto begin(group ranks) const {

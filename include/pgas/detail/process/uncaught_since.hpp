@@ -17,23 +17,10 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 /// count is the second of the two words that the Itanium C++ ABI defines for each thread. Their address is
 /// looked up once a thread. Until then a thread has the address of other words, whose count is not 0. So both
 /// ends of an epoch test for a count of 0, and only another count is compared with the earlier one.
-///
-/// An epoch may test the count together with a number of its own. Then it makes this object `unsettled`, and
-/// calls settle() unless it knows that seen() is 0.
 class uncaught_since {
  public:
-  /// The tag of an object that may have to be settled.
-  enum class unsettled_t { unsettled };
-  static constexpr auto unsettled = unsettled_t::unsettled;
-
 #if defined(__GLIBCXX__)
   uncaught_since() noexcept : before_(count_in(of_this_thread()) == 0 ? 0 : look_up()) {}
-  explicit uncaught_since(unsettled_t) noexcept : before_(count_in(of_this_thread())) {}
-  /// 0: no exception is in flight. Else a positive number.
-  [[nodiscard]] int seen() const noexcept { return static_cast<int>(before_); }
-  void settle() noexcept {
-    if (before_ != 0) before_ = look_up();
-  }
   [[nodiscard]] bool any() const noexcept {
     if (count_in(of_this_thread()) == 0) [[likely]]
       return false;
@@ -66,9 +53,6 @@ class uncaught_since {
   unsigned before_;
 #else
   uncaught_since() = default;
-  explicit uncaught_since(unsettled_t) noexcept {}
-  [[nodiscard]] int seen() const noexcept { return before_; }
-  void settle() noexcept {}
   [[nodiscard]] bool any() const noexcept { return std::uncaught_exceptions() > before_; }
 
  private:

@@ -7,7 +7,6 @@
 #include <memory>
 #include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/detail/team/collectives_state.hpp>
-#include <pgas/detail/team/open_accesses.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/team/default_protocols.hpp>
 #include <utility>
@@ -30,21 +29,12 @@ class advanced_by_progress {
 class deferred_error {
  public:
   void record(std::exception_ptr e) noexcept {
-    if (error_) return;
-    error_ = std::move(e);
-    hinder_windows();
+    if (!error_) error_ = std::move(e);
   }
   void rethrow() {
     if (error_) [[unlikely]]
       rethrow_now();
   }
-
-  /// The epochs of a window of this rank. A lock that opens there finds a kept error when it checks them.
-  void add(open_accesses& window) {
-    windows_.push_back(&window);
-    window.hinder(error_ != nullptr);
-  }
-  void remove(open_accesses& window) noexcept { windows_.remove(&window); }
 
   /// The work that `team.progress()` carries on. Each leaves the list before it is destroyed.
   plain_list<advanced_by_progress*> by_progress;
@@ -55,16 +45,10 @@ class deferred_error {
  private:
   // Not inlined, so that a call of the library compares one word and does nothing else.
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_now() {
-    auto const error = std::exchange(error_, nullptr);
-    hinder_windows();
-    std::rethrow_exception(error);
-  }
-  void hinder_windows() noexcept {
-    for (open_accesses* const window : windows_) window->hinder(error_ != nullptr);
+    std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
   std::exception_ptr error_;
-  plain_list<open_accesses*> windows_;
 };
 
 /// One rank's state of one team. Windows hold it too, so that a team may be destroyed before its windows.

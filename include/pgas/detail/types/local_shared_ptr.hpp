@@ -16,11 +16,6 @@ struct use_count {
   virtual ~use_count() = default;
   /// Called when the last owner is gone.
   virtual void let_go() noexcept { delete this; }
-  /// Ends one use. Not inlined, for rare uses.
-  [[gnu::noinline]] void drop() noexcept {
-    if (--keepers == 0) let_go();
-  }
-
   std::size_t keepers = 1;
 };
 
@@ -70,8 +65,6 @@ class local_shared_ptr {
   friend class local_shared_ptr;
   template <class U>
   friend class local_use;
-  template <class U>
-  friend class noted_use;
 
   struct with_count final : use_count {
     template <class... Arguments>
@@ -102,39 +95,6 @@ class local_use {
 
  private:
   T* object_;
-};
-
-/// A use of an object that has a list of its uses and outlives those on it. So this use is counted only after
-/// `keep`, which is called before it leaves the list.
-template <class T>
-class noted_use {
- public:
-  /// Requires that the pointer is not null.
-  explicit noted_use(local_shared_ptr<T> const& of) noexcept : object_(of.object_) {}
-  explicit noted_use(T& of) noexcept : object_(&of) {}
-  noted_use(noted_use const& other) noexcept : object_(other.object_) {
-    if (other.keeps_) keep();
-  }
-  noted_use& operator=(noted_use const&) = delete;
-  // Both are inlined, so that the address of an epoch does not escape, and its members stay in registers.
-  [[gnu::always_inline]] ~noted_use() {
-    if (keeps_) [[unlikely]]
-      object_->drop();
-  }
-
-  /// Counts this use from now on.
-  [[gnu::always_inline]] void keep() noexcept {
-    if (keeps_) return;
-    ++object_->keepers;
-    keeps_ = true;
-  }
-
-  [[nodiscard]] T& operator*() const noexcept { return *object_; }
-  [[nodiscard]] T* operator->() const noexcept { return object_; }
-
- private:
-  T* object_;
-  bool keeps_ = false;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

@@ -97,7 +97,6 @@ struct window_state : use_count, lock_holder {
         access_open(segment.size()),
         deferred(team->deferred.get()) {
     if constexpr (access_checked_segment<segment_type>) segment.describe(label, sizeof(T));
-    deferred->add(access_open);
     if constexpr (tells_locks) {
       control.number_locks(number);
       control.locks().add(*this);
@@ -106,7 +105,6 @@ struct window_state : use_count, lock_holder {
   window_state(window_state const&) = delete;
   window_state& operator=(window_state const&) = delete;
   ~window_state() override {
-    deferred->remove(access_open);
     if constexpr (tells_locks) control.locks().remove(*this);
   }
 
@@ -164,11 +162,6 @@ struct window_state : use_count, lock_holder {
                       " elements; a number of rows or elements is not negative"});
     }
     refuse_elements(operation, by, target, block.first, block.reach());
-  }
-
-  /// The window has been destroyed. Open locks are not counted as uses: the last of them calls this again.
-  void let_go() noexcept override {
-    if (!access_open.waits_for_locks()) delete this;
   }
 
   /// Returns whether an epoch of any kind is open in which this rank accesses parts.

@@ -8,31 +8,6 @@
 #include <pgas/epoch/epoch.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
-
-/// Such a lock finds the words of a part once for each epoch: `place(target)` is where they are. `lock` and
-/// `unlock` take that place as they take the rank. A lock that has been taken would else load its addresses
-/// again to be released, since other ranks may have stored to memory meanwhile.
-template <class Lock>
-concept placing_lock =
-    requires(Lock& lock, decltype(lock.place(rank_t{})) at, rank_t target, lock_kind kind, no_boundary& b) {
-      lock.place(target);
-      lock.lock(at, kind, b);
-      lock.unlock(at, kind, b);
-    };
-
-/// The part of a rank, as `lock` and `unlock` take it: its place, or the rank.
-template <class Lock>
-[[nodiscard]] auto lock_place(Lock& lock, rank_t target) {
-  if constexpr (placing_lock<Lock>) {
-    return lock.place(target);
-  } else {
-    return target;
-  }
-}
-
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
-
 namespace pgas::inline PGAS_ASSERTIONS {
 
 /// The kind of a lock as a type, so that its epoch knows at compile time whether it excludes all others.
@@ -162,17 +137,13 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
 
  private:
   enum class takes { now, later };
-  using place_type = decltype(detail::lock_place(std::declval<State&>().lock, 0));
   using boundary = typename State::template boundary_type<boundary_of::remote, Hints>;
   lock(detail::local_shared_ptr<State> const& shared_state, detail::with_caller<rank_t> where, lock_kind kind,
        takes when)
       : lock(shared_state, where, where.by(), kind, when) {}
   lock(detail::local_shared_ptr<State> const& shared_state, rank_t target, detail::caller by, lock_kind kind,
        takes when)
-      : base(shared_state, group(&target, 1)),
-        target_(checked(target, by)),
-        kind_{kind},
-        place_(detail::lock_place(state().lock, target)) {
+      : base(shared_state, group(&target, 1)), target_(checked(target, by)), kind_{kind} {
     State& s = state();
     detail::only_call const call(s, operation);  // a thread that is refused leaves the epochs as they are
     s.deferred->rethrow();
@@ -198,15 +169,15 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
   }
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(State const& s, rank_t target) {
     detail::throw_error(errc::wrong_order, s.job_rank(), operation,
-                s.access_open.has_lock(target)
-                    ? "this rank has a lock on the part already; close it first"
-                    : "an access epoch of this rank on the window is open; close it first");
+                        s.access_open.has_lock(target)
+                            ? "this rank has a lock on the part already; close it first"
+                            : "an access epoch of this rank on the window is open; close it first");
   }
 
   void acquire() {
     State& s = state();
     auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
-    with_boundary(s, target_, [&](auto& b) { s.lock.lock(place_, kind(), b); });
+    with_boundary(s, target_, [&](auto& b) { s.lock.lock(target_, kind(), b); });
   }
   [[nodiscard]] lock_kind kind() const noexcept { return kind_.value; }
 
@@ -246,7 +217,7 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
   void release(State& s) {
     if constexpr (Kind != lock_kind::exclusive) s.elements.withdraw_if_asked(target_);
     auto const scope = detail::order_as(s.control, detail::scope_of(kind()));
-    with_boundary(s, target_, [&](auto& b) { s.lock.unlock(place_, kind(), b); });
+    with_boundary(s, target_, [&](auto& b) { s.lock.unlock(target_, kind(), b); });
   }
 
   /// The kind: a constant, or what the program chose.
@@ -261,7 +232,6 @@ class [[nodiscard("an epoch needs a name: write `pgas::lock epoch{window, rank, 
   rank_t target_;
   [[no_unique_address]] std::conditional_t<Kind == detail::kind_at_run_time, chosen_kind, constant_kind>
       kind_;
-  place_type place_;  ///< the part, as the protocol knows it
 };
 
 template <class Window, lock_kind Kind, hints... Given>

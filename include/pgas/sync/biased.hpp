@@ -182,14 +182,11 @@ struct biased {
     on(Control& control, control_words first)
         : base(control, first), control_(&control), bias_(control, first + Lock::words(control.size())) {}
 
-    /// `Place` is a rank, or its place: see detail::placing_lock.
-    template <class Place, boundary Boundary>
-    void lock(Place at, lock_kind kind, Boundary& b)
-      requires requires(base& lock) { lock.lock(at, kind, b); }
-    {
+    template <boundary Boundary>
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
       if (kind == lock_kind::exclusive && !has_ended_) [[unlikely]]
-        end_bias(target_of(at));
-      base::lock(at, kind, b);
+        end_bias(target);
+      base::lock(target, kind, b);
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -221,14 +218,6 @@ struct biased {
     }
 
    private:
-    template <class Place>
-    static rank_t target_of(Place const& at) noexcept {
-      if constexpr (std::is_same_v<Place, rank_t>) {
-        return at;
-      } else {
-        return at.target;
-      }
-    }
     // These three are not inlined, so that compilers inline what remains of their callers into epochs.
     template <boundary Boundary>
     [[gnu::noinline]] void lock_all_unbiased(Boundary& b) {

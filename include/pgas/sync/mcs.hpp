@@ -53,33 +53,21 @@ struct mcs {
     /// A part, its words, and this rank's words for it.
     struct place_type {
       rank_t target;
-      detail::cell_run<Control, 2> part;
-      detail::cell_run<Control, 2> own;
-
-      [[nodiscard]] cell_type tail() const noexcept { return part[0]; }
-      [[nodiscard]] cell_type active() const noexcept { return part[1]; }
-      [[nodiscard]] cell_type next() const noexcept { return own[0]; }
-      [[nodiscard]] cell_type state() const noexcept { return own[1]; }
+      cell_type tail;
+      cell_type active;
+      cell_type next;
+      cell_type state;
     };
 
    public:
     on(Control& control, control_words first)
         : control_(&control), words_(control, first), not_queued_(static_cast<std::size_t>(control.size())) {}
 
-    [[nodiscard]] place_type place(rank_t target) {
-      return {target, words_.template cells<2>(target, 0),
-              words_.template cells<2>(self(), 2 + 2 * static_cast<std::size_t>(target))};
-    }
-
-    template <boundary Boundary>
-    void lock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
-      take(at, kind, "lock");
-      b.refresh(group(&target, 1));
-    }
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
-      lock(place(target), kind, b);
+      place_type const at = place(target);
+      take(at, kind, "lock");
+      b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -88,14 +76,10 @@ struct mcs {
       return true;
     }
     template <boundary Boundary>
-    void unlock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      place_type const at = place(target);
       b.publish(group(&target, 1));
       let_go(at, kind, "unlock");
-    }
-    template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
-      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
@@ -114,6 +98,12 @@ struct mcs {
     }
 
    private:
+    [[nodiscard]] place_type place(rank_t target) {
+      std::size_t const own = 2 + 2 * static_cast<std::size_t>(target);
+      return {target, words_.cell(target, 0), words_.cell(target, 1), words_.cell(self(), own),
+              words_.cell(self(), own + 1)};
+    }
+
     // A request, as in tail and next.
     static constexpr bool is_exclusive(word request) noexcept { return (request & 1U) != 0; }
     static constexpr rank_t rank_of(word request) noexcept { return static_cast<rank_t>(request / 2 - 1); }
@@ -145,8 +135,8 @@ struct mcs {
 
     void prepare(place_type at) {
       // relaxed: the exchange or compare_exchange that puts this rank at the tail publishes both.
-      at.next().reset_unshared(0, std::memory_order_relaxed);
-      at.state().reset_unshared(0, std::memory_order_relaxed);
+      at.next.reset_unshared(0, std::memory_order_relaxed);
+      at.state.reset_unshared(0, std::memory_order_relaxed);
     }
     void let_in(rank_t who, rank_t target) {
       // release: pairs with the acquire load of its wait, and with the acquire of a shared request behind it
@@ -173,7 +163,7 @@ struct mcs {
       prepare(at);
       // acq_rel: a successor sees this rank's two words, and this rank sees its predecessor's. A rank that
       // finds 0 has seen the changes to `active` by every rank that was in the queue before it.
-      word const before = at.tail().exchange(request_for(kind), std::memory_order_acq_rel);
+      word const before = at.tail.exchange(request_for(kind), std::memory_order_acq_rel);
       if (kind == lock_kind::exclusive) {
         if (before != 0) [[unlikely]]
           return queue_exclusive(at.target, before, operation);
@@ -198,7 +188,7 @@ struct mcs {
     bool nobody_is_active(place_type at) {
       // acquire: pairs with the release in stop_being_active. A value of 0 means that all ranks before it
       // have stopped.
-      if (at.active().load(std::memory_order_acquire) == 0) [[likely]]
+      if (at.active.load(std::memory_order_acquire) == 0) [[likely]]
         return true;
       return last_active_has_gone(at.target);
     }
@@ -212,8 +202,8 @@ struct mcs {
     void take_shared(place_type at, word before, std::string_view operation) {
       word mine = 0;
       if (before == 0) [[likely]] {
-        become_active(at.active());
-        mine = go_on(at.state());
+        become_active(at.active);
+        mine = go_on(at.state);
       } else {
         mine = queue_shared(at.target, before, operation);
       }
@@ -251,7 +241,7 @@ struct mcs {
       bool const announces = successor != 0 && is_exclusive(successor);
       word const change = (announces ? as_waiting_writer(rank_of(successor)) : 0) - one_shared;
       // acq_rel: the last holder has seen the accesses of all before it, and hands them to the writer.
-      word const left = at.active().fetch_add(change, std::memory_order_acq_rel) + change;
+      word const left = at.active.fetch_add(change, std::memory_order_acq_rel) + change;
       if (!is_held_shared(left) && left != 0) [[unlikely]]
         let_writer_in(at.target, writer_in(left));
     }
@@ -263,13 +253,13 @@ struct mcs {
 
     /// Leaves the queue and returns the next request, or 0 if there is none.
     word leave_queue(place_type at, lock_kind kind, std::string_view operation) {
-      word successor = at.next().load(std::memory_order_acquire);
+      word successor = at.next.load(std::memory_order_acquire);
       if (successor != 0) [[unlikely]]
         return successor;
       word last = request_for(kind);
       // release: a rank that finds the queue empty sees this rank's accesses to the part, or that it is
       // active.
-      if (at.tail().compare_exchange(last, 0, std::memory_order_release)) [[likely]]
+      if (at.tail.compare_exchange(last, 0, std::memory_order_release)) [[likely]]
         return 0;
       return wait_for_next(at.target, operation);
     }

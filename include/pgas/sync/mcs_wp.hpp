@@ -54,24 +54,18 @@ struct mcs_wp {
     /// A part, its words, and this rank's word for it.
     struct place_type {
       rank_t target;
-      detail::cell_run<Control, 4> part;
+      cell_type state;
+      cell_type writers;
+      cell_type first;
       cell_type next;
-
-      [[nodiscard]] cell_type state() const noexcept { return part[0]; }
-      [[nodiscard]] cell_type writers() const noexcept { return part[2]; }
-      [[nodiscard]] cell_type first() const noexcept { return part[3]; }
     };
 
    public:
     on(Control& control, control_words first) : control_(&control), words_(control, first) {}
 
-    [[nodiscard]] place_type place(rank_t target) {
-      return {target, words_.template cells<4>(target, 0), next(me(), target)};
-    }
-
     template <boundary Boundary>
-    void lock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
+      place_type const at = place(target);
       if (kind == lock_kind::exclusive) {
         start_write(at);
       } else {
@@ -80,28 +74,20 @@ struct mcs_wp {
       b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
-      lock(place(target), kind, b);
-    }
-    template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
       if (!(kind == lock_kind::exclusive ? try_write(place(target)) : try_read(state(target)))) return false;
       b.refresh(group(&target, 1));
       return true;
     }
     template <boundary Boundary>
-    void unlock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
+      place_type const at = place(target);
       b.publish(group(&target, 1));
       if (kind == lock_kind::exclusive) {
         end_write(at);
       } else {
         end_read(at);
       }
-    }
-    template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
-      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>
@@ -137,6 +123,11 @@ struct mcs_wp {
     }
 
    private:
+    [[nodiscard]] place_type place(rank_t target) {
+      return {target, words_.cell(target, 0), words_.cell(target, 2), words_.cell(target, 3),
+              next(me(), target)};
+    }
+
     static constexpr word writer = 1;       ///< interested or active
     static constexpr word door_closed = 2;  ///< to readers, for that writer
     static constexpr word listed = 4;       ///< readers wait to be let in
@@ -177,7 +168,7 @@ struct mcs_wp {
     }
 
     void start_read(place_type at, std::string_view operation) {
-      if (!try_read(at.state())) [[unlikely]]
+      if (!try_read(at.state)) [[unlikely]]
         join_readers(at.target, operation);
     }
 
@@ -194,7 +185,7 @@ struct mcs_wp {
 
     void end_read(place_type at) {
       // acq_rel: the changes of all readers are one release sequence, which the last one hands to the writer.
-      word const seen = at.state().fetch_add(minus(one_reader), std::memory_order_acq_rel);
+      word const seen = at.state.fetch_add(minus(one_reader), std::memory_order_acq_rel);
       if ((seen & ~listed) == one_reader + writer + door_closed) [[unlikely]]
         wake_writer(at.target);
     }
@@ -208,7 +199,7 @@ struct mcs_wp {
     void start_write(place_type at) {
       prepare_to_write(at);
       // acq_rel: a successor sees this rank's words; this rank sees its predecessor's.
-      word const before = at.writers().exchange(me(), std::memory_order_acq_rel);
+      word const before = at.writers.exchange(me(), std::memory_order_acq_rel);
       if (before == 0) [[likely]] {
         if (announce(at, me())) [[likely]]
           return;
@@ -229,10 +220,10 @@ struct mcs_wp {
     /// active reader wakes it.
     bool announce(place_type at, word who) {
       // relaxed: the next change of the state publishes it.
-      at.first().reset_unshared(who, std::memory_order_relaxed);
+      at.first.reset_unshared(who, std::memory_order_relaxed);
       // acq_rel, twice: publishes `first` to the last reader; comes after all readers that have ended.
-      if ((at.state().fetch_add(writer, std::memory_order_acq_rel) & listed) != 0) return false;
-      return at.state().fetch_add(door_closed, std::memory_order_acq_rel) < one_reader;
+      if ((at.state.fetch_add(writer, std::memory_order_acq_rel) & listed) != 0) return false;
+      return at.state.fetch_add(door_closed, std::memory_order_acq_rel) < one_reader;
     }
 
     void end_write(place_type at) {
@@ -243,7 +234,7 @@ struct mcs_wp {
       }
       // acq_rel: pairs with the acquire of the rank that gets in next; carries the accesses that publish has
       // completed.
-      word const seen = at.state().fetch_add(minus(writer + door_closed), std::memory_order_acq_rel);
+      word const seen = at.state.fetch_add(minus(writer + door_closed), std::memory_order_acq_rel);
       if ((seen & listed) != 0) [[unlikely]]
         let_readers_in(at.target);
       leave_queue(at, "unlock");
@@ -252,7 +243,7 @@ struct mcs_wp {
     void leave_queue(place_type at, std::string_view operation) {
       word last = me();
       // release: a rank that finds the queue empty comes after this one.
-      if (!at.writers().compare_exchange(last, 0, std::memory_order_release)) [[unlikely]]
+      if (!at.writers.compare_exchange(last, 0, std::memory_order_release)) [[unlikely]]
         announce_next(at.target, operation);
     }
     [[gnu::noinline]] void announce_next(rank_t target, std::string_view operation) {
@@ -263,16 +254,15 @@ struct mcs_wp {
 
     [[nodiscard]] bool try_write(place_type at) {
       // relaxed: only the operations below decide.
-      if (at.state().load(std::memory_order_relaxed) != 0 ||
-          at.writers().load(std::memory_order_relaxed) != 0)
+      if (at.state.load(std::memory_order_relaxed) != 0 || at.writers.load(std::memory_order_relaxed) != 0)
         return false;
       prepare_to_write(at);
       word expected = 0;
       // release: a successor sees this rank's words; the state carries the accesses to the part.
-      if (!at.writers().compare_exchange(expected, me(), std::memory_order_release)) return false;
+      if (!at.writers.compare_exchange(expected, me(), std::memory_order_release)) return false;
       expected = 0;
       // acquire: pairs with the releases of all ranks that have ended, one release sequence.
-      if (at.state().compare_exchange(expected, writer + door_closed, std::memory_order_acquire)) return true;
+      if (at.state.compare_exchange(expected, writer + door_closed, std::memory_order_acquire)) return true;
       leave_queue(at, "try_lock");
       return false;
     }

@@ -64,19 +64,7 @@ struct queued {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-    /// A part and its two words.
-    struct place_type {
-      rank_t target;
-      detail::cell_run<Control, 2> words;
-
-      [[nodiscard]] cell_type held() const noexcept { return words[0]; }
-      [[nodiscard]] cell_type tail() const noexcept { return words[1]; }
-    };
-
    public:
-    /// See detail::at_once_released_lock. A change of another cell may be a message, and wait.
-    static constexpr bool releases_at_once = waking_cell<cell_type>;
-
     on(Control& control, control_words first)
         : control_(&control),
           words_(control, first),
@@ -84,33 +72,22 @@ struct queued {
           has_core_(has_core(control)),
           parts_(static_cast<std::size_t>(control.size())) {}
 
-    [[nodiscard]] place_type place(rank_t target) { return {target, words_.template cells<2>(target, 0)}; }
-
-    template <boundary Boundary>
-    void lock(place_type at, lock_kind kind, Boundary& b) {
-      if (!take_now(at, kind)) [[unlikely]]
-        take_in_turn(at.target, kind, "lock");
-      b.refresh(group(&at.target, 1));
-    }
     template <boundary Boundary>
     void lock(rank_t target, lock_kind kind, Boundary& b) {
-      lock(place(target), kind, b);
+      if (!take_now(target, kind)) [[unlikely]]
+        take_in_turn(target, kind, "lock");
+      b.refresh(group(&target, 1));
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
-      if (!take_now(place(target), kind)) return false;
+      if (!take_now(target, kind)) return false;
       b.refresh(group(&target, 1));
       return true;
     }
     template <boundary Boundary>
-    void unlock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
-      b.publish(group(&target, 1));
-      let_go(at.held(), kind);
-    }
-    template <boundary Boundary>
     void unlock(rank_t target, lock_kind kind, Boundary& b) {
-      unlock(place(target), kind, b);
+      b.publish(group(&target, 1));
+      let_go(held(target), kind);
     }
 
     template <boundary Boundary>
@@ -163,11 +140,11 @@ struct queued {
       return words_.cell(static_cast<rank_t>(rank_plus_one - 1), 3);
     }
 
-    [[nodiscard]] bool take_now(place_type at, lock_kind kind) {
+    [[nodiscard]] bool take_now(rank_t target, lock_kind kind) {
       // relaxed: a rank that overlooks a waiting one overtakes it, which is right.
-      if (at.tail().load(std::memory_order_relaxed) == 0) [[likely]]
-        return take_word(at.held(), kind);
-      return go_past(at.target, kind);
+      if (tail(target).load(std::memory_order_relaxed) == 0) [[likely]]
+        return take_word(held(target), kind);
+      return go_past(target, kind);
     }
 
     /// Not inlined, so that a compiler inlines the rest of take_now, which suffices while no rank waits.

@@ -60,34 +60,22 @@ struct two_level {
   class on {
     using cell_type = decltype(std::declval<Control&>().cell(0, 0));
 
-    /// A part and its word.
-    struct place_type {
-      rank_t target;
-      cell_type part;
-    };
-
    public:
     on(Control& control, control_words first) : control_(&control), words_(control, first) {}
 
-    [[nodiscard]] place_type place(rank_t target) { return {target, part(target)}; }
-
     template <boundary Boundary>
-    void lock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
+    void lock(rank_t target, lock_kind kind, Boundary& b) {
       if (kind == lock_kind::exclusive) {
-        if (in_the_way const what = attempt_exclusive(at.part); what != in_the_way::nobody) [[unlikely]]
+        if (in_the_way const what = attempt_exclusive(part(target)); what != in_the_way::nobody) [[unlikely]]
           take_exclusive(target, what);
       } else {
         // acquire: pairs with the release in unlock of the last exclusive holder.
-        word const seen = detail::without_waking(at.part).fetch_add(one_shared, std::memory_order_acquire);
+        word const seen =
+            detail::without_waking(part(target)).fetch_add(one_shared, std::memory_order_acquire);
         if (writer_of(seen) != 0) [[unlikely]]
           take_shared(target, seen);
       }
       b.refresh(group(&target, 1));
-    }
-    template <boundary Boundary>
-    void lock(rank_t target, lock_kind kind, Boundary& b) {
-      lock(place(target), kind, b);
     }
     template <boundary Boundary>
     [[nodiscard]] bool try_lock(rank_t target, lock_kind kind, Boundary& b) {
@@ -102,21 +90,16 @@ struct two_level {
       return true;
     }
     template <boundary Boundary>
-    void unlock(place_type at, lock_kind kind, Boundary& b) {
-      rank_t const target = at.target;
+    void unlock(rank_t target, lock_kind kind, Boundary& b) {
       b.publish(group(&target, 1));
       if (kind == lock_kind::shared) {
         // release: pairs with the acquire of the rank that takes the part next; carries the accesses that
         // publish has completed.
-        detail::add(at.part, minus(one_shared), std::memory_order_release);
+        detail::add(part(target), minus(one_shared), std::memory_order_release);
         return;
       }
-      free_part(at.part);
+      free_part(part(target));
       uncount_exclusive();
-    }
-    template <boundary Boundary>
-    void unlock(rank_t target, lock_kind kind, Boundary& b) {
-      unlock(place(target), kind, b);
     }
 
     template <boundary Boundary>

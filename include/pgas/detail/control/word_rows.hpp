@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
@@ -20,33 +19,6 @@ concept control_in_rows =
       { C::stride } -> std::convertible_to<std::size_t>;
     };
 
-/// The words of one protocol on a part, or of one rank: `Count` cells, one behind the other.
-template <control Control, std::size_t Count>
-class cell_run {
- public:
-  using cell_type = decltype(std::declval<Control&>().cell(0, 0));
-
-  explicit cell_run(std::array<cell_type, Count> const& cells) noexcept : cells_(cells) {}
-  [[nodiscard]] cell_type operator[](std::size_t i) const noexcept { return cells_[i]; }
-
- private:
-  std::array<cell_type, Count> cells_;
-};
-/// Here the first address tells all.
-template <control_in_rows Control, std::size_t Count>
-class cell_run<Control, Count> {
- public:
-  using cell_type = typename Control::cell_type;
-
-  explicit cell_run(cell_type first) noexcept : first_(first) {}
-  [[nodiscard]] cell_type operator[](std::size_t i) const noexcept {
-    return cell_type(first_.address() + i * (Control::stride / sizeof(word)));
-  }
-
- private:
-  cell_type first_;
-};
-
 /// The words of one protocol, which begin at `first` of each rank's share: word i of a rank.
 ///
 /// A protocol asks for the same words again and again, so it knows where the first ones lie. The words of a
@@ -61,13 +33,6 @@ class word_rows {
   }
   [[nodiscard]] auto cell(rank_t owner, std::size_t i) const {
     return control_->cell(owner, first_.cells + i);
-  }
-  /// Cells i to i + Count - 1.
-  template <std::size_t Count>
-  [[nodiscard]] cell_run<Control, Count> cells(rank_t owner, std::size_t i) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return cell_run<Control, Count>({cell(owner, i + I)...});
-    }(std::make_index_sequence<Count>{});
   }
 
  private:
@@ -89,10 +54,6 @@ class word_rows<Control> {
   }
   [[nodiscard]] typename Control::cell_type cell(rank_t owner, std::size_t i) const noexcept {
     return typename Control::cell_type(at(cells_, owner, i));
-  }
-  template <std::size_t Count>
-  [[nodiscard]] cell_run<Control, Count> cells(rank_t owner, std::size_t i) const noexcept {
-    return cell_run<Control, Count>(cell(owner, i));
   }
 
  private:

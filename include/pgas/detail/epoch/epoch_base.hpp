@@ -42,8 +42,8 @@ struct operation_name {
 
 /// An epoch of any kind is open from construction until close() or destruction.
 ///
-/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. It may
-/// hide `abandon()`, which ends the epoch while an exception passes.
+/// `Derived` has `finish()`, which ends the epoch and may throw, and `operation`, its name in messages. It
+/// may hide `abandon()`, which ends the epoch while an exception passes.
 template <class Derived, class State>
 class epoch {
  public:

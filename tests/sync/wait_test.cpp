@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // The promises of waiting under each wait_policy.
 // test: threads, optimized, unit protocols
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <pgas/detail/control/first_turns.hpp>
 #include <pgas/detail/job/blocked.hpp>
 #include <pgas/detail/job/launch.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/options.hpp>
 #include <pgas/signals.hpp>
+#include <pgas/sync/central_counter.hpp>
 #include <random>
 #include <thread>
 #include <vector>
@@ -22,7 +21,6 @@
 
 using namespace pgas_test;
 using pgas::wait_policy;
-using pgas::detail::place_on_core;
 
 namespace {
 
@@ -89,11 +87,9 @@ static_assert(pgas::detail::control_in_turns<crowded_control>);
 
 /// Each rank adds `One` to the sum.
 template <pgas::word One = 1>
-watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive,
-                       place_on_core place = place_on_core::unknown) {
-  crowded_control control(policy, sum);
-  pgas::detail::first_turns<crowded_control>(control).wait_for_all<One>(
-      control, control.cell(0, 0), watched_sum::all, {.operation = "fence"}, place);
+watched_sum waited_for(watched_sum sum, wait_policy policy = wait_policy::adaptive, pgas::rank_t ranks = 4) {
+  crowded_control control(policy, sum, ranks);
+  pgas::detail::wait_for_arrivals<One>(control, control.cell(0, 0), watched_sum::all, {.operation = "fence"});
   return sum;
 }
 
@@ -111,96 +107,15 @@ TEST_CASE(
   // The same where each rank adds two.
   CHECK(waited_for<2>({.before = 2}).looks == nearly.looks);
   CHECK(waited_for<2>({.before = 0}).looks == late.looks);
-  // A rank that knows its place does not guess from the number of missing ranks.
-  constexpr wait_policy adaptive = wait_policy::adaptive;
-  CHECK(waited_for({.before = 1}, adaptive, place_on_core::last).looks == nearly.looks);
-  CHECK(waited_for({.before = 3}, adaptive, place_on_core::before_others).looks == late.looks);
+  // With a core for each rank, or with many ranks on a core, the control does all of the wait.
+  for (pgas::rank_t const ranks : {2, 9}) {
+    watched_sum const none = waited_for({.before = 3}, wait_policy::adaptive, ranks);
+    CHECK((none.looks == 0 && none.waits == 1));
+  }
   for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
     watched_sum const at_once = waited_for({.before = 3}, keeps_or_sleeps);
     CHECK((at_once.looks == 0 && at_once.waits == 1));
   }
-}
-
-TEST_CASE("waiting: a fence takes its first turns at once where many ranks share a core, and else none") {
-  struct result {
-    bool is_over;
-    std::size_t looks;
-  };
-  auto const first_turns = [](pgas::rank_t ranks, std::size_t comes_at,
-                              wait_policy policy = wait_policy::adaptive) {
-    watched_sum sum{.before = 1, .comes_at = comes_at};
-    crowded_control control(policy, sum, ranks);
-    bool const is_over = pgas::detail::first_turns<crowded_control>(control).all_come_soon(
-        control.cell(0, 0), [](pgas::word seen) { return seen >= watched_sum::all; });
-    return result{is_over, sum.looks};
-  };
-  result const soon = first_turns(10, 2);
-  CHECK((soon.is_over && soon.looks == 2));  // one look after each turn
-  result const late = first_turns(10, SIZE_MAX);
-  CHECK((!late.is_over && late.looks > 1 && late.looks < 8));  // messages are answered after eight
-  result const few = first_turns(8, 1);
-  CHECK((!few.is_over && few.looks == 0));
-  for (wait_policy const keeps_or_sleeps : {wait_policy::spin, wait_policy::park}) {
-    result const none = first_turns(10, 1, keeps_or_sleeps);
-    CHECK((!none.is_over && none.looks == 0));
-  }
-}
-
-TEST_CASE("waiting: a wait for one's peers takes its first turns at once wherever ranks share cores") {
-  auto const ends_soon = [](pgas::rank_t ranks, wait_policy policy) {
-    watched_sum sum{.before = 1, .comes_at = 2};
-    crowded_control control(policy, sum, ranks);
-    bool const is_over = pgas::detail::first_turns<crowded_control>(control).ends_soon(
-        control.cell(0, 0), [](pgas::word seen) { return seen >= watched_sum::all; });
-    CHECK(sum.looks == (is_over ? 2 : 0));  // one look after each turn
-    return is_over;
-  };
-  CHECK(ends_soon(4, wait_policy::adaptive));
-  CHECK(ends_soon(10, wait_policy::yield));
-  CHECK(!ends_soon(2, wait_policy::adaptive));  // each rank has a core
-  CHECK(!ends_soon(10, wait_policy::spin));
-  CHECK(!ends_soon(10, wait_policy::park));
-
-  // The rest of the wait counts these turns, so messages are answered as soon as in a wait without them.
-  auto const looks_of = [](auto const& wait) {
-    watched_sum sum{.before = 1};
-    crowded_control control(wait_policy::adaptive, sum, 4);
-    wait(pgas::detail::first_turns<crowded_control>(control), control);
-    CHECK(sum.waits == 1);
-    return sum.looks;
-  };
-  auto const never = [](pgas::word) { return false; };
-  std::size_t const longer = looks_of([&](auto const& turns, auto& control) {
-    turns.wait_longer(control, control.cell(0, 0), never, {.operation = "wait"});
-  });
-  std::size_t const whole = looks_of([&](auto const& turns, auto& control) {
-    turns.wait_until(control, control.cell(0, 0), never, {.operation = "wait"});
-  });
-  CHECK(longer + 4 * (whole / 33) == whole);  // 32 turns, and looks before and after each
-}
-
-TEST_CASE("waiting: a fence asks which rank is the last on its core for three and four ranks on each") {
-  watched_sum sum{.before = 1};
-  for (pgas::rank_t const ranks : {2, 4, 5, 8, 9}) {
-    crowded_control const control(wait_policy::adaptive, sum, ranks);
-    bool const asks = pgas::detail::first_turns<crowded_control>(control).asks_for_place();
-    CHECK(asks == (ranks == 5 || ranks == 8));
-  }
-}
-
-TEST_CASE("waiting: a thread learns its core without a call, or learns that nobody tells") {
-  ::cpu_set_t before;
-  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
-  pgas::detail::core_number const core;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (!CPU_ISSET(i, &before)) continue;
-    ::cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(i, &one);
-    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
-    CHECK((core() == i || core() < 0));
-  }
-  CHECK(::sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("waiting: a wait sees the value that ends it under each policy, early or late") {

@@ -1,12 +1,60 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <concepts>
+#include <pgas/concepts/mailbox.hpp>
 #include <pgas/concepts/protocol.hpp>
-#include <pgas/detail/control/first_turns.hpp>
+#include <pgas/concepts/recorder.hpp>
+#include <pgas/detail/control/cells.hpp>
+#include <pgas/detail/control/collective_call.hpp>
+#include <pgas/detail/job/service.hpp>
+#include <pgas/detail/process/cores.hpp>
 #include <pgas/detail/types/plain_list.hpp>
+#include <pgas/vocabulary/wait_policy.hpp>
 #include <utility>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
+
+/// The words of such a control are in shared memory, its job has a wait policy, and nobody records, checks or
+/// needs its waits.
+template <class C>
+concept control_in_turns = control_of_cores<C> && !recording_control<C> && !comparing_control<C> &&
+                           !mailing_control<C> && requires(C const& c) {
+                             { c.owner().waits() } noexcept -> std::same_as<wait_policy>;
+                           };
+
+/// Waits for a sum of arrivals, which is `all` or more when every rank has come. Each of them adds `One`.
+///
+/// Where up to four ranks share a core, a rank keeps its core while so few ranks are missing that all of them
+/// may run on other cores now. The last one on a core thus saves a switch, which takes as long as a thousand
+/// looks. It ends after some turns, since only wait_until notices a deadline and a failed job.
+template <word One, control Control, class Word>
+void wait_for_arrivals(Control& c, Word const& sum, word all, waiting_for const& why) {
+  if constexpr (control_in_turns<Control>) {
+    constexpr int turns = 32;
+    constexpr int looks_of_turn = 8;
+    constexpr int looks_of_last = 2000;  // about the time of a turn
+    constexpr word most_on_core = 4;
+    auto const at_once = static_cast<word>(c.most_at_once());
+    auto const ranks = static_cast<word>(c.size());
+    wait_policy const how = c.owner().waits();
+    bool const yields = how == wait_policy::adaptive || how == wait_policy::yield;
+    bool const helps = yields && at_once < ranks && ranks <= most_on_core * at_once && !service::any();
+    for (int turn = 0; helps && turn < turns; ++turn) {
+      word missing = One * at_once;
+      for (int i = 0; i < looks_of_turn || (i < looks_of_last && missing < One * at_once); ++i) {
+        // acquire: pairs with the release of each rank that arrives, as in wait_until.
+        word const seen = sum.load(std::memory_order_acquire);
+        if (seen >= all) return;
+        missing = all - seen;
+      }
+      give_up_core();
+      will_change(sum);
+    }
+  }
+  c.wait_until(
+      sum, [all](word seen) { return seen >= all; }, why);
+}
 
 /// Counts arrivals in one sum, to which each fence below adds in its own way.
 ///
@@ -17,18 +65,12 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
 ///           arrive at fence k + 1 while others have not yet seen the end of fence k, hence >= below. `add`
 ///           may use the bits below `One`, which end no wait.
 /// Differs   from the paper's, which counts down and flips a sense: a sum that grows needs no reset.
-/// Hints     rank 1 + c's cell: the arrivals on core c, see count_on_core. They are guesses: they tell a rank
-///           whether to keep its core, and end no wait.
 /// Memory    one cell a rank; a list of ranks in private memory.
 template <control Control, word One = 1>
 class arrival_counter {
  public:
   arrival_counter(Control& control, std::size_t first_cell)
-      : control_(&control),
-        first_cell_(first_cell),
-        sum_(control.cell(0, first_cell)),
-        all_(One * static_cast<word>(control.size())),
-        turns_(control) {
+      : control_(&control), sum_(control.cell(0, first_cell)), all_(One * static_cast<word>(control.size())) {
     for (rank_t rank = 0; rank < control.size(); ++rank) {
       if (rank != control.rank()) others_.push_back(rank);
     }
@@ -61,8 +103,7 @@ class arrival_counter {
       if (sum.is_slept_on()) [[unlikely]] {
         wake_and_wait(before, operation);
       } else if (before < last_) {
-        auto const is_over = [last = last_](word seen) { return seen > last; };
-        if (!turns_.all_come_soon(sum, is_over)) wait_for_all(operation);
+        wait_for_all(operation);
       }
       b.refresh(everyone);
     } else {
@@ -85,49 +126,13 @@ class arrival_counter {
     if (before < last_) wait_for_all(operation);
   }
   [[gnu::noinline]] void wait_for_all(std::string_view operation) {
-    turns_.template wait_for_all<One>(*control_, sum_, last_ + One, why(operation), count_on_core());
-  }
-
-  /// Counts this arrival among those on its core. It is the last one if the core had no more at the fence
-  /// before.
-  ///
-  /// The low half of `last_` is stored with a core's hint. It holds the arrivals on the core at the last
-  /// fence, and those at this one. The rank that ends a fence does not wait, so it adds itself at its next
-  /// wait.
-  /// A rank that changes its core makes one guess wrong.
-  place_on_core count_on_core() {
-    if constexpr (control_in_turns<Control> && waking_cell<cell_type>) {
-      if (!turns_.asks_for_place()) return place_on_core::unknown;
-      std::int32_t const core = core_();
-      if (core < 0) return place_on_core::unknown;
-      rank_t const owner = 1 + static_cast<rank_t>(core) % (control_->size() - 1);
-      auto const hint = control_->cell(owner, first_cell_).without_waking();
-      constexpr unsigned half = 32;
-      constexpr unsigned quarter = 16;
-      constexpr word count = 0xffff;
-      // relaxed, and so is the change below: a hint orders nothing, and one that is lost is a wrong guess.
-      word seen = hint.load(std::memory_order_relaxed);
-      word const fence = last_ << half;
-      bool const is_first = seen >> half << half != fence;
-      word before = (is_first ? seen : seen >> quarter) & count;
-      word const now = is_first ? 1 : (seen & count) + 1;
-      if (waited_ != last_ - all_) ++before;
-      waited_ = last_;
-      hint.compare_exchange(seen, fence | (before & count) << quarter | now, std::memory_order_relaxed);
-      return now >= before ? place_on_core::last : place_on_core::before_others;
-    } else {
-      return place_on_core::unknown;
-    }
+    wait_for_arrivals<One>(*control_, sum_, last_ + One, why(operation));
   }
 
   Control* control_;
-  std::size_t first_cell_;
-  core_number core_;
   cell_type sum_;
   word all_;                   ///< that all ranks add at one fence
   word last_ = word{0} - One;  ///< the sum before the last arrival at the fences so far, which ends them
-  word waited_ = 0;            ///< last_ at this rank's last wait
-  first_turns<Control> turns_;
   plain_list<rank_t> others_;
 };
 
@@ -143,7 +148,7 @@ namespace pgas::inline PGAS_ASSERTIONS::sync {
 ///
 /// Words, states, memory and differences are those of detail::arrival_counter.
 /// Costs     one read-modify-write by each rank, all on one word. Where up to four ranks share a core, one
-///           switch less than ranks: see detail::first_turns.
+///           switch less than ranks: see detail::wait_for_arrivals.
 struct central_counter {
   static constexpr std::string_view name = "central_counter";
   static constexpr rmw needs = rmw::test_and_set;

@@ -56,7 +56,7 @@ struct match_vector {
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      for (rank_t origin : origins) completions_.turns().will_change_after(vector_of(origin));
+      for (rank_t origin : origins) detail::will_change_after_wait(*control_, vector_of(origin));
       completions_.wait(origins, b);
     }
 
@@ -117,19 +117,11 @@ struct match_vector {
       known(target).matched |= bit(target);
       if (exposures == exposure_state::known) return;
       completions_.will_add(target);
-      if (!completions_.turns().is_over(posts_of(target), has_posted(target))) await_post(target, operation);
-    }
-    /// Not inlined: one wait for all accesses occupies few lines of the instruction cache.
-    [[gnu::noinline]] void await_post(rank_t target, std::string_view operation) {
-      completions_.turns().wait_until(*control_, posts_of(target), has_posted(target),
-                                      {.operation = operation, .awaited = group(&target, 1)});
-    }
-    /// The own word that `target` changes when it posts.
-    auto posts_of(rank_t target) { return control_->cell(self(), vector_word(target)); }
-    [[nodiscard]] auto has_posted(rank_t target) {
-      return [before = known(target).parity & bit(target), mask = bit(target)](word vector) {
-        return (vector & mask) != before;
-      };
+      control_->wait_until(control_->cell(self(), vector_word(target)),
+                           [before = known(target).parity & bit(target), mask = bit(target)](word vector) {
+                             return (vector & mask) != before;
+                           },
+                           {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;

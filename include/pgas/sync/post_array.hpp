@@ -55,7 +55,7 @@ struct post_array {
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      for (rank_t origin : origins) completions_.turns().will_change_after(post_of(self(), origin));
+      for (rank_t origin : origins) detail::will_change_after_wait(*control_, post_of(self(), origin));
       completions_.wait(origins, b);
     }
 
@@ -101,8 +101,8 @@ struct post_array {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
       completions_.will_add(target);
-      completions_.turns().wait_until(
-          *control_, post_of(target, self()),
+      control_->wait_until(
+          post_of(target, self()),
           [completed = completed_[index(target)]](word posted) { return posted != completed; },
           {.operation = operation, .awaited = group(&target, 1)});
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/control/first_turns.hpp>
+#include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/control/word_channel.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -39,10 +39,7 @@ struct post_messages {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control),
-          turns_(control),
-          channel_(control, first),
-          heard_(static_cast<std::size_t>(control.size())) {}
+        : control_(&control), channel_(control, first), heard_(static_cast<std::size_t>(control.size())) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -123,9 +120,9 @@ struct post_messages {
     void receive_until(rank_t from, std::string_view operation, Enough const& enough) {
       heard& h = of(from);
       while (!enough(h)) {
-        turns_.will_change_after(channel_.next_place(from));
-        count(h, turns_.wait_until(
-                     *control_, next_from(from),
+        detail::will_change_after_wait(*control_, channel_.next_place(from));
+        count(h, control_->wait_until(
+                     next_from(from),
                      [number = h.messages + 1](word value) { return channel_type::holds(value, number); },
                      {.operation = operation, .awaited = group(&from, 1)}));
       }
@@ -138,7 +135,6 @@ struct post_messages {
     }
 
     Control* control_;
-    detail::first_turns<Control> turns_;
     channel_type channel_;
     std::vector<heard> heard_;
   };

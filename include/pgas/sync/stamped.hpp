@@ -3,7 +3,6 @@
 
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
-#include <pgas/detail/control/first_turns.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -34,12 +33,7 @@ struct stamped {
   class on {
    public:
     on(Control& control, control_words first)
-        : control_(&control),
-          turns_(control),
-          first_(first.slots),
-          exposed_(size()),
-          completed_(size()),
-          matched_(size()) {}
+        : control_(&control), first_(first.slots), exposed_(size()), completed_(size()), matched_(size()) {}
 
     template <boundary Boundary>
     void post(group origins, Boundary& b) {
@@ -53,11 +47,11 @@ struct stamped {
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      for (rank_t origin : origins) turns_.will_change_after(post_of(self(), origin));
+      for (rank_t origin : origins) detail::will_change_after_wait(*control_, post_of(self(), origin));
       for (rank_t origin : origins) {
-        turns_.wait_until(*control_, completion_of(origin, self()),
-                          [expected = exposed_[index(origin)]](word seen) { return seen == expected; },
-                          {.operation = "wait", .awaited = group(&origin, 1)});
+        control_->wait_until(completion_of(origin, self()),
+                             [expected = exposed_[index(origin)]](word seen) { return seen == expected; },
+                             {.operation = "wait", .awaited = group(&origin, 1)});
       }
       b.refresh(origins);
     }
@@ -114,14 +108,14 @@ struct stamped {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] = true;
       if (exposures == exposure_state::known) return;
-      turns_.will_change_after(completion_of(self(), target));
-      turns_.wait_until(*control_, post_of(target, self()),
-                        [completed = completed_[index(target)]](word posted) { return posted != completed; },
-                        {.operation = operation, .awaited = group(&target, 1)});
+      detail::will_change_after_wait(*control_, completion_of(self(), target));
+      control_->wait_until(
+          post_of(target, self()),
+          [completed = completed_[index(target)]](word posted) { return posted != completed; },
+          {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;
-    detail::first_turns<Control> turns_;
     std::size_t first_;
     std::vector<word> exposed_;    ///< the number of this rank's posts for each origin
     std::vector<word> completed_;  ///< the number of each target's exposures that this rank has completed

@@ -3,7 +3,6 @@
 
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
-#include <pgas/detail/control/first_turns.hpp>
 #include <vector>
 
 namespace pgas::inline PGAS_ASSERTIONS::sync {
@@ -39,7 +38,6 @@ struct two_vectors {
    public:
     on(Control& control, control_words first)
         : control_(&control),
-          turns_(control),
           posts_(first.cells),
           completions_(first.cells + cells(control.size())),
           posted_(cells(control.size())),
@@ -59,12 +57,13 @@ struct two_vectors {
 
     template <boundary Boundary>
     void wait(group origins, Boundary& b) {
-      for (rank_t origin : origins) turns_.will_change_after(control_->cell(origin, posts_ + index(self())));
+      for (rank_t origin : origins)
+        detail::will_change_after_wait(*control_, control_->cell(origin, posts_ + index(self())));
       for (rank_t origin : origins) {
-        turns_.wait_until(*control_, completion_of(origin),
-                          [before = completed_[index(origin)] & bit(origin),
-                           mask = bit(origin)](word vector) { return (vector & mask) != before; },
-                          {.operation = "wait", .awaited = group(&origin, 1)});
+        control_->wait_until(completion_of(origin),
+                             [before = completed_[index(origin)] & bit(origin),
+                              mask = bit(origin)](word vector) { return (vector & mask) != before; },
+                             {.operation = "wait", .awaited = group(&origin, 1)});
       }
       end(origins);
       b.refresh(origins);
@@ -124,16 +123,15 @@ struct two_vectors {
     void match(rank_t target, std::string_view operation, exposure_state exposures) {
       matched_[index(target)] |= bit(target);
       if (exposures == exposure_state::known) return;
-      turns_.will_change_after(control_->cell(target, completions_ + index(self())));
-      turns_.wait_until(*control_, control_->cell(self(), posts_ + index(target)),
-                        [before = posted_[index(target)] & bit(target), mask = bit(target)](word vector) {
-                          return (vector & mask) != before;
-                        },
-                        {.operation = operation, .awaited = group(&target, 1)});
+      detail::will_change_after_wait(*control_, control_->cell(target, completions_ + index(self())));
+      control_->wait_until(control_->cell(self(), posts_ + index(target)),
+                           [before = posted_[index(target)] & bit(target), mask = bit(target)](word vector) {
+                             return (vector & mask) != before;
+                           },
+                           {.operation = operation, .awaited = group(&target, 1)});
     }
 
     Control* control_;
-    detail::first_turns<Control> turns_;
     std::size_t posts_;
     std::size_t completions_;
     std::vector<word> posted_;     ///< the parity of each target's bit while its exposure is not open

@@ -76,6 +76,13 @@ template <class Word>
   }
 }
 
+/// Asks for the line of a word that this rank changes after the wait that comes now. Not where ranks share
+/// cores: others run before the wait ends, and take the line back.
+template <control Control, class Word>
+[[gnu::always_inline]] inline void will_change_after_wait(Control const& c, Word const& w) noexcept {
+  if (most_at_once(c) == c.size()) will_change(w);
+}
+
 /// Stores to a slot, and asks for its line at once to write it. The store itself asks for the line only when
 /// all before it has ended.
 template <control_slot Slot>

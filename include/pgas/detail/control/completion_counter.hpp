@@ -3,7 +3,6 @@
 
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
-#include <pgas/detail/control/first_turns.hpp>
 
 namespace pgas::inline PGAS_ASSERTIONS::detail {
 
@@ -21,20 +20,15 @@ class completion_counter {
  public:
   static constexpr control_words words{.slots = 0, .cells = 1};
 
-  completion_counter(Control& control, std::size_t first_cell)
-      : control_(&control), cell_(first_cell), turns_(control) {}
-
-  /// Waits for another word of the control in the same way.
-  [[nodiscard]] first_turns<Control> const& turns() const noexcept { return turns_; }
+  completion_counter(Control& control, std::size_t first_cell) : control_(&control), cell_(first_cell) {}
 
   /// Announces that these origins will complete once more each.
   void expect(group origins) noexcept { expected_ += origins.size(); }
 
   template <boundary Boundary>
   void wait(group origins, Boundary& b) {
-    auto const sum = of(control_->rank());
-    if (!turns_.is_over(sum, all_have_completed()) && !turns_.ends_soon(sum, all_have_completed()))
-      wait_longer(origins);
+    control_->wait_until(of(control_->rank()), [expected = expected_](word sum) { return sum == expected; },
+                         {.operation = "wait", .awaited = origins});
     b.refresh(origins);
   }
   template <boundary Boundary>
@@ -46,7 +40,7 @@ class completion_counter {
   }
 
   /// Asks for the line that add(target) changes after the wait that comes now.
-  void will_add(rank_t target) noexcept { turns_.will_change_after(of(target)); }
+  void will_add(rank_t target) noexcept { will_change_after_wait(*control_, of(target)); }
   /// Asks for the lines that add changes for each of several targets, so that they come at once.
   void will_add(group targets) noexcept {
     if (targets.size() < 2) return;
@@ -60,21 +54,11 @@ class completion_counter {
   }
 
  private:
-  /// Out of line, so that the caller saves no registers.
-  [[gnu::noinline]] void wait_longer(group origins) {
-    turns_.wait_longer(*control_, of(control_->rank()), all_have_completed(),
-                       {.operation = "wait", .awaited = origins});
-  }
-  [[nodiscard]] auto all_have_completed() const noexcept {
-    return [expected = expected_](word sum) { return sum == expected; };
-  }
-
   auto of(rank_t target) { return control_->cell(target, cell_); }
 
   Control* control_;
   std::size_t cell_;
   word expected_ = 0;  ///< the value of the counter when every exposure so far is over
-  first_turns<Control> turns_;
 };
 
 }  // namespace pgas::inline PGAS_ASSERTIONS::detail

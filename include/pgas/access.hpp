@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -251,4 +251,4 @@ template <class None = void>
 access(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> access<detail::misused<None>, hints{}>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <pgas/exchange_halo.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -240,4 +240,4 @@ void accumulate_halo(Array const& a, Op op = {}) {
   begin_accumulate_halo(a, op).finish();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

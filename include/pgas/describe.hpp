@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -191,4 +191,4 @@ template <class T, std::size_t N, class Layout, class Backend, class Coherence, 
   return text + detail::layout_text(a.layout(), sizeof(T));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

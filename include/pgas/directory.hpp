@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Names an array or window that the ranks of a team have entered into a directory. A plain value that may be
 /// stored in arrays and sent, and means the same on every rank of the team. If all bytes are zero it names
@@ -251,4 +251,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return directory(std::make_shared<detail::directory_state>(id, members.backend.world_rank(team.rank())));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <pgas/stage.hpp>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -215,4 +215,4 @@ auto begin_exchange(detail::anything = {}, detail::anything = {}, detail::anythi
       "not a cyclic one");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/exchange_halo.hpp>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -179,4 +179,4 @@ void exchange_halo(First const& first, Second const& second, More const&... more
   begin_exchange(first, second, more...).finish();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

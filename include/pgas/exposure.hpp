@@ -4,7 +4,7 @@
 #include <pgas/access.hpp>
 #include <pgas/detail/types/anything.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An exposure epoch (active target): this rank's part is open to the ranks that it names until each has
 /// completed.
@@ -98,4 +98,4 @@ template <class None = void>
 exposure(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> exposure<detail::misused<None>, hints{}>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/epoch/epoch.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A fence epoch (active target, all ranks): while it is open, every rank may access every part.
 ///
@@ -119,4 +119,4 @@ template <class None = void>
 fence(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> fence<detail::misused<None>, hints{}>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -205,7 +205,7 @@ template <class None = void>
 fence_all(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> fence_all<detail::misused<None>>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
 template <class... States>
 struct std::tuple_size<pgas::fence_all<States...>> : std::integral_constant<std::size_t, sizeof...(States)> {

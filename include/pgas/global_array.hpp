@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An array of N dimensions, distributed over the ranks of a team by its layout. The default layout is blocks
 /// of dimension 0. A halo adds ghost cells around each rank's part.
@@ -453,4 +453,4 @@ auto make_array(Team const&, Extent, detail::anything = {}, detail::anything = {
                 "one");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

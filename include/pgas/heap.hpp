@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Names a piece that one rank has made in a heap. A plain value that may be stored in arrays and sent, and
 /// means the same on every rank of the heap's team. If all bytes are zero it names no piece.
@@ -347,4 +347,4 @@ using heap_on = heap<T, typename std::remove_cvref_t<Team>::backend_type,
                      typename std::remove_cvref_t<Team>::coherence_type,
                      typename std::remove_cvref_t<Team>::protocols_type>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -8,7 +8,7 @@
 #include <pgas/epoch/epoch.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The kind of a lock as a type, so that its epoch knows at compile time whether it excludes all others.
 template <lock_kind Kind>
@@ -273,4 +273,4 @@ template <class None = void>
 lock(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> lock<detail::misused<None>, lock_kind::shared, hints{}>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

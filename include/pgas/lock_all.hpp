@@ -5,7 +5,7 @@
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/epoch/epoch.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An epoch on all parts (passive target): this rank may access every part, and no owner need act.
 ///
@@ -144,4 +144,4 @@ template <class None = void>
 lock_all(detail::anything = {}, detail::anything = {}, detail::anything = {}, detail::anything = {})
     -> lock_all<detail::misused<None>, hints{}>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 /// never uses MPI_COMM_WORLD or another communicator of the program: it duplicates them. A window over memory
 /// of the program, for example from MPI_Alloc_mem, is `make_window(team, span)`. A rank in a blocking call of
 /// MPI serves no other node: let the ranks meet in a barrier of the team before such a call.
-namespace pgas::inline PGAS_ASSERTIONS::mpi {
+namespace PGAS_NAMESPACE::mpi {
 
 /// The ranks of such a backend are processes of a communicator.
 template <class B>
@@ -44,4 +44,4 @@ template <backend_on_processes Backend, coherence_policy Coherence, protocol_bun
   return of.state()->backend.duplicate();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::mpi
+}  // namespace PGAS_NAMESPACE::mpi

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Halo exchanges by notified puts: a rank puts into an inbox of its neighbour and signals, without waiting
 /// for the neighbour to begin.
@@ -301,4 +301,4 @@ template <any_global_array Array>
   return notified_halo<Array>(a);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

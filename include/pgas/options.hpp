@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A backend that offers an option of its own, `--pgas-NAME VALUE`, by a nested type `own_option`.
 ///
@@ -376,4 +376,4 @@ int run(int argc, char const* const* argv, Body const& body) {
   return 1;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A cost that is linear in one quantity x: base + slope * x seconds, neither below zero.
 struct cost {
@@ -193,4 +193,4 @@ template <class Backend, class Coherence, class Protocols>
   return t.broadcast(m);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <pgas/lock_all.hpp>
 #include <pgas/stage.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -212,4 +212,4 @@ auto copy(detail::anything = {}, detail::anything = {}, detail::anything = {}, d
                 "of one type of cells and as many dimensions");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

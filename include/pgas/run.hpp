@@ -26,7 +26,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -265,4 +265,4 @@ auto run(detail::anything = {}, detail::anything = {}, detail::anything = {}) {
                 "`pgas::run<pgas::backend_list<...>>(argc, argv, [](auto& team) { ... })` for a whole main");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

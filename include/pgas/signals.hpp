@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A mask has an entry for each signal of a list, true or false, and any entry can be looked at:
 /// std::array<bool, n>, std::vector<bool>, std::span<bool const>.
@@ -312,4 +312,4 @@ auto make_signals(detail::anything = {}, detail::anything = {}, detail::anything
                 "number of tags");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

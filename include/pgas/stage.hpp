@@ -8,7 +8,7 @@
 #include <pgas/detail/array/unaliased.hpp>
 #include <pgas/epoch/staged.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The mode of stage that reads own cells, see read_own.
 struct read_own_t {};
@@ -319,4 +319,4 @@ template <any_global_array Array>
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

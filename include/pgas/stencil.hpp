@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -66,9 +66,9 @@ template <std::size_t N, class Use>
   detail::for_each_cell_from<0>(box, use);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The images of cells beyond the reflecting edges of an array, as far as a stencil of this reach reads them.
 template <class Reach>
@@ -127,9 +127,9 @@ struct stencil_mirror {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -375,4 +375,4 @@ class stencil : public stencil_sweep<Offsets...> {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -269,4 +269,4 @@ class team : public collective_operations<team<Backend, Coherence, Protocols>, B
   std::shared_ptr<detail::team_state<Backend>> state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -4,7 +4,7 @@
 #include <pgas/team.hpp>
 #include <pgas/vocabulary/grid.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The team of the ranks in this rank's line of a grid along dimension d, in the order of their places. In
 /// two dimensions `team_along(team, places, 1)` is the rank's row and `team_along(team, places, 0)` its
@@ -50,4 +50,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return each[0].ranks;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

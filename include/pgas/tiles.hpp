@@ -4,7 +4,7 @@
 #include <iterator>
 #include <pgas/global_array.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A tile that this rank owns: its cells, and a view of them. Valid as long as its array stays where it is.
 template <any_global_array Array>
@@ -85,4 +85,4 @@ template <any_global_array Array>
   return own_tiles<Array>(a);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -4,7 +4,7 @@
 #include <pgas/views.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The piece of a transformed array that one rank owns. Its owner and cells are those of the underlying
 /// array's piece.
@@ -104,4 +104,4 @@ template <any_global_array Array, class First, class Map>
 
 }  // namespace views
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

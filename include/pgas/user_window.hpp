@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The way in which other ranks access memory that the program has allocated itself.
 enum class reach {
@@ -138,4 +138,4 @@ using user_window_on = window<T, typename std::remove_cvref_t<Team>::backend_typ
                               typename std::remove_cvref_t<Team>::protocols_type,
                               typename std::remove_cvref_t<Team>::backend_type::user_segment_type>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

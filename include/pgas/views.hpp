@@ -14,7 +14,7 @@
 #include <ranges>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// True if two arrays have the same own cells of this rank in the same order.
 template <any_global_array First, any_global_array Second>
@@ -35,9 +35,9 @@ bool has_cells_of(First const& a, Second const& b) noexcept {
   return true;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -247,4 +247,4 @@ template <any_global_array Array>
 
 }  // namespace views
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

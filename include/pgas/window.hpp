@@ -13,7 +13,7 @@
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Typed memory to which every rank of a team contributes a part. Every rank can access all parts
 /// one-sidedly, through an open epoch and in no other way.
@@ -355,4 +355,4 @@ auto make_window(detail::anything = {}, detail::anything = {}, detail::anything 
                 "program's own goes in as a std::span");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

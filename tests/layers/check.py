@@ -70,8 +70,10 @@ for path in headers:
         if 'noreturn' not in line:
             wrong.append(f'{name} has gnu::cold or gnu::hot on a function that returns; only one that throws is cold')
     includes[name] = []
-    if 'PGAS_ASSERTIONS' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_ASSERTIONS)', text):
-        wrong.append(f'{name} uses PGAS_ASSERTIONS and includes no header of pgas; include <pgas/vocabulary/expects.hpp>')
+    if 'PGAS_NAMESPACE' in text and not re.search(r'#\s*(include\s*<pgas/|define PGAS_NAMESPACE)', text):
+        wrong.append(f'{name} uses PGAS_NAMESPACE and includes no header of pgas; include <pgas/vocabulary/expects.hpp>')
+    if re.search(r'^\s*namespace pgas\b', text, re.MULTILINE):
+        wrong.append(f'{name} opens pgas; open PGAS_NAMESPACE, which keeps units of different assertion levels apart')
     for included in re.findall(r'#\s*include\s*<([^>]+)>', text):
         for heavy, where in HEAVY.items():
             if included.startswith(heavy) and not re.fullmatch(where, name):

@@ -92,7 +92,7 @@ def paths_and_lines(lines):
     """For each line of a header, the namespace that it is in, or None, and the line; None for a directive."""
     opened = []
     for line in lines:
-        if match := re.match(r'namespace (?:pgas::inline PGAS_ASSERTIONS)?((?:::)?[\w:]*) {$', line):
+        if match := re.match(r'namespace (?:PGAS_NAMESPACE)?((?:::)?[\w:]*) {$', line):
             inner = match[1].lstrip(':')
             opened.append('::'.join(filter(None, [*opened[-1:], inner])))
         elif line.startswith('}  // namespace'):
@@ -106,7 +106,7 @@ def within(path, *rest):
 
 
 def opening(*path):
-    return f'namespace {within(*path)} {{'.replace('pgas::', 'pgas::inline PGAS_ASSERTIONS::', 1)
+    return f'namespace {within(*path)} {{'.replace('pgas::', 'PGAS_NAMESPACE::', 1)
 
 
 def copied(texts, group, name):

@@ -9,7 +9,7 @@
 #include <launcher/options.hpp>
 #include <launcher/processes.hpp>
 #include <launcher/remote_shell.hpp>
-#include <pgas/detail/mpi/session.hpp>
+#include <pgas/detail/mpi/implementation.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

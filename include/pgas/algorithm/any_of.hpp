@@ -4,7 +4,7 @@
 #include <functional>
 #include <pgas/algorithm/find.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Every rank returns whether holds(cell) is true for at least one cell; false for an array without cells.
 ///
@@ -36,4 +36,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return !any_of(team, a, std::move(holds));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <pgas/algorithm/find.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Every rank returns the number of cells for which holds(cell) is true.
 ///
@@ -30,4 +30,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return count_if(team, a, [&](typename Array::value_type const& cell) { return cell == value; });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

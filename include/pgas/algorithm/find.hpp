@@ -6,7 +6,7 @@
 #include <optional>
 #include <pgas/algorithm/reduce.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return find_if(team, a, [&](typename Array::value_type const& cell) { return cell == value; });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

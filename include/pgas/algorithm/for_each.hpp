@@ -7,7 +7,7 @@
 #include <pgas/detail/array/blocks.hpp>
 #include <pgas/detail/types/anything.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -116,4 +116,4 @@ auto for_each(detail::anything = {}, detail::anything = {}, detail::anything = {
                 "function of one own cell");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

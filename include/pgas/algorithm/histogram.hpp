@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Stores in cell k of `counts` the number of cells of an array for which bucket(cell) is k:
 /// `histogram(a, [](double x) { return static_cast<std::size_t>(x * 10); }, counts)`. Cells whose bucket lies
@@ -72,4 +72,4 @@ void histogram(Array const& a, std::span<typename Array::value_type const> edges
       counts);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

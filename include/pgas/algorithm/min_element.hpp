@@ -4,7 +4,7 @@
 #include <functional>
 #include <pgas/algorithm/find.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A cell's value and its global index.
 template <class T, std::size_t N>
@@ -113,4 +113,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return both ? std::optional(both->max) : std::nullopt;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

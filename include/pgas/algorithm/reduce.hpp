@@ -7,7 +7,7 @@
 #include <pgas/fence.hpp>
 #include <pgas/team.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The order in which reduce combines cells.
 enum class reduction_order {
@@ -126,4 +126,4 @@ auto reduce(detail::anything = {}, detail::anything = {}, detail::anything = {},
                 "with, and perhaps an operation such as `pgas::op::max{}`");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

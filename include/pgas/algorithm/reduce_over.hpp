@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The type of `over_dimensions<0, 2>`.
 template <std::size_t... D>
@@ -273,4 +273,4 @@ void reduce(team<Backend, Coherence, Protocols> team, Array const& a, std::size_
   reduce(team, a, std::to_array(over), init, into, op);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

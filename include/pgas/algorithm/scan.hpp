@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <pgas/algorithm/reduce.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -243,4 +243,4 @@ void exclusive_scan(team<Backend, Coherence, Protocols> team, From const& from, 
   detail::scan(team, from, to, std::optional(init), op, "exclusive_scan");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

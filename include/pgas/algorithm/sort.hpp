@@ -6,7 +6,7 @@
 #include <pgas/algorithm/reduce.hpp>
 #include <pgas/detail/types/anything.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -179,4 +179,4 @@ auto sort(detail::anything = {}, detail::anything = {}, detail::anything = {}, d
                 "a comparison");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

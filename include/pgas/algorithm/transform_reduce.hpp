@@ -4,7 +4,7 @@
 #include <functional>
 #include <pgas/algorithm/reduce.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Every rank returns op over init and f(cell) for all cells:
 /// `transform_reduce(team, a, 0.0, op::sum{}, square)`.
@@ -60,4 +60,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return detail::combine_ranks(team, own, init, op);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An order of dimensions: dimension d of the result is dimension `axes[d]` of the source.
 template <std::size_t N>
@@ -217,4 +217,4 @@ void transpose(From const& from, To const& to) {
   transpose(from, to, axes);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The accesses of an epoch on an array: those of a window's epoch, and the same by the global indices of
 /// cells. A window's epoch names elements by rank and place in the part; global indices name cells of any
@@ -364,4 +364,4 @@ class array_accesses
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

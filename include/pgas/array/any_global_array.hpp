@@ -4,7 +4,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// True for every global_array, whose header specializes it.
 template <class A>
@@ -14,4 +14,4 @@ inline constexpr bool is_global_array = false;
 template <class A>
 concept any_global_array = is_global_array<std::remove_cvref_t<A>>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

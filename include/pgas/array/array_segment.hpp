@@ -7,7 +7,7 @@
 #include <pgas/concepts/layout.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The piece of an array that one rank owns, as any rank sees it: its owner, its cells, and its memory if
 /// that can be reached.
@@ -56,4 +56,4 @@ class array_segment {
   rank_t rank_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/box.hpp>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -190,4 +190,4 @@ auto view_of_own(Window const& w, std::size_t first, std::array<std::size_t, N> 
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

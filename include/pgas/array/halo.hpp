@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <pgas/concepts/layout.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The cells beyond the first and the last index of a dimension.
 enum class edge {
@@ -85,4 +85,4 @@ class halos {
   bool corners_ = true;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An array of N dimensions in this rank's private memory, in row-major order without gaps. Reductions over
 /// dimensions of a global_array return one.
@@ -105,4 +105,4 @@ class local_array {
   std::unique_ptr<T[]> cells_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

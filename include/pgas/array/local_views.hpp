@@ -8,7 +8,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -56,4 +56,4 @@ template <any_global_array First, any_global_array... Others>
   return std::tuple{view(first), view(others)...};  // braces: in this order
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

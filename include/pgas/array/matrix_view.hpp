@@ -8,7 +8,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A two-dimensional view of memory in rows, with the interface of std::mdspan for dynamic extents and
 /// layout_stride.
@@ -146,4 +146,4 @@ class local_matrix {
   index_type pitch_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

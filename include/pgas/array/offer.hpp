@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The layout argument of make_array for N dimensions: a rule or, in one dimension, a distribution.
 template <class L, std::size_t N>
@@ -120,4 +120,4 @@ void agree_on_array(Team const& team, std::array<std::size_t, N> const& extents,
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/array/any_global_array.hpp>
 #include <pgas/array/shape.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A box of cells of a rank's part: `first[d]` up to, but not including, `end[d]` in each dimension d,
 /// counted from the first own cell. Negative indices and those behind the last own cell are ghost cells.
@@ -146,4 +146,4 @@ template <any_global_array Array>
   return inner.empty() ? part_box<Array::dimensions>{} : inner;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

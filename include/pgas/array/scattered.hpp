@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A list of cells by their indices: a vector, a span or an array. An index is an array of N numbers, or in
 /// one dimension a number.
@@ -291,4 +291,4 @@ void get_accumulate_cells(Epoch& epoch, std::span<T const> values, std::span<T> 
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A neighbour of a cell, as steps in each dimension: `offset<-1, 0>` is the cell above.
 template <std::ptrdiff_t... Steps>
@@ -62,4 +62,4 @@ struct stencil_reach {
   }();
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Memory in N dimensions, the last one contiguous: a pointer to the first own cell, and the distances to
 /// neighbours.
@@ -38,9 +38,9 @@ constexpr auto memory_of(View const& v) noexcept {
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The loops of a stencil over memory of this rank. They use no array and no other rank.
 template <class... Offsets>
@@ -206,4 +206,4 @@ class stencil_sweep : public stencil_reach<Offsets...> {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/transportable.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Copies pieces of a result that is stored once and read much later. The copy bypasses the caches if they
 /// cannot hold the whole result. An ordinary store first reads the line that it overwrites, and evicts lines
@@ -47,4 +47,4 @@ class streamed_copy {
   bool streams_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -11,7 +11,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -84,4 +84,4 @@ void visit_box(Epoch& epoch, box<Epoch::dimensions> const& at, Use&& use,
   });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

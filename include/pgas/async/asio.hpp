@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -327,4 +327,4 @@ auto complete(progress_in<Team>& loop, task<T> one, Token&& token) {
       token, std::move(one));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The name of an object of each rank, the same on all ranks. As the argument of a call it is the object of
 /// the rank where the function runs: the function takes a `T&`. Made by `calls.share`. UPC++: dist_object.
@@ -208,4 +208,4 @@ using call_result = std::remove_cvref_t<decltype(invoke_at(std::declval<F&>(), s
                                                            std::declval<seen_argument<A>>()...))>;
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <pgas/detail/process/setting.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The choices of a program about the calls of a team; the same on all ranks.
 struct call_options {
@@ -69,4 +69,4 @@ struct call_shares {
 };
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

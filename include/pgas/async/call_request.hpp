@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 template <class T>
 class call_request;
@@ -214,4 +214,4 @@ class call_request {
 };
 static_assert(request<call_request<int>> && request<call_request<void>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 template <class State>
 class call_site;
@@ -129,4 +129,4 @@ class call_site {
   rank_t from_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

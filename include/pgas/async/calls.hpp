@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A window: its elements have places.
 template <class E>
@@ -118,9 +118,9 @@ void update_element(State& state, shared_object<Elements> const& elements,
   send_named<State, change_own<F>>(state, place.rank, elements, std::int64_t{place.index}, arguments...);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Calls of functions at ranks of a team: work that is sent to data. One rank's handle; make one with
 /// make_calls.
@@ -315,4 +315,4 @@ using calls_on = calls<typename std::remove_cvref_t<Team>::backend_type,
                        typename std::remove_cvref_t<Team>::coherence_type,
                        typename std::remove_cvref_t<Team>::protocols_type>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 #error "pgas: this header needs std::stop_token; with libc++ 19 compile with -fexperimental-library"
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -86,4 +86,4 @@ task<detail::if_ended<T>> cancel_when(task<T> one, std::stop_token stop) {
   return detail::unless(std::move(one), detail::stop_request(std::move(stop)));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

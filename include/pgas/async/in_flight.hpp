@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Requests under way, at most so many: `in_flight<R> gets(64); co_await gets.room();
 /// gets.add(e.rget(...));`.
@@ -71,4 +71,4 @@ class in_flight {
   std::deque<R> each_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -22,7 +22,7 @@
 #error "pgas: this header needs std::stop_token; with libc++ 19 compile with -fexperimental-library"
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -118,4 +118,4 @@ class progress_thread {
   std::jthread thread_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The arrival of signals, as a request: the result of `arrival(signals, from)`. It takes them when it is
 /// done.
@@ -337,4 +337,4 @@ template <class State, hints Hints>
   return close_request<State, Hints>(std::move(epoch));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

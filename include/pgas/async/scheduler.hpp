@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Runs the tasks of one rank, and polls what they await: `pgas::scheduler tasks{team};`.
 ///
@@ -228,4 +228,4 @@ T sync_wait(Team const& team, task<T> one) {
   return scheduler<Team>(team).run(std::move(one));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

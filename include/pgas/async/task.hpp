@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Awaits an operation that was complete when its call returned, so compilers can optimize it away.
 struct ready_awaiter {
@@ -73,9 +73,9 @@ class request_awaiter final : public awaited {
   std::coroutine_handle<> waiting_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 template <class T = void>
 class task;
@@ -269,4 +269,4 @@ template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

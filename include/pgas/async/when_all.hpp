@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -170,4 +170,4 @@ template <class T>
   return detail::joint_awaiter<detail::many_tasks<T>>({std::move(all)}, size);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

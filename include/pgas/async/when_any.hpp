@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -64,4 +64,4 @@ template <class T>
   return detail::joint_awaiter<detail::one_of_many_tasks<T>>({{std::move(all)}}, 1);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

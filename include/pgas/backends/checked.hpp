@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// The runs of a checked program: how many, and by which seeds of delays.
 struct schedules {
@@ -69,9 +69,9 @@ auto run_schedules(schedules const& how, Run const& run) {
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking
 
-namespace pgas::inline PGAS_ASSERTIONS::backends {
+namespace PGAS_NAMESPACE::backends {
 
 /// Another backend that also checks its ranks: it ends the job at a race, and names both accesses.
 ///
@@ -181,4 +181,4 @@ class checked : public Inner {
   std::shared_ptr<detail::checking::checker<Rules>> checker_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+}  // namespace PGAS_NAMESPACE::backends

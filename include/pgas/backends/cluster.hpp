@@ -9,7 +9,7 @@
 #include <pgas/detail/mpi/backend.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::backends {
+namespace PGAS_NAMESPACE::backends {
 
 /// Ranks are processes of an MPI program on many nodes. Those of a node load and store each other's memory;
 /// messages of MPI carry everything else.
@@ -131,4 +131,4 @@ class cluster : public detail::mpi::mpi_backend<cluster> {
 static_assert(mailbox_backend<cluster> && user_memory_backend<cluster> && file_backend<cluster>);
 static_assert(backend_of_nodes<cluster> && reaching_backend<cluster>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+}  // namespace PGAS_NAMESPACE::backends

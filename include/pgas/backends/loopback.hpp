@@ -15,7 +15,7 @@
 #include <pgas/detail/process/launched_rank.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail::loopback {
 
@@ -130,4 +130,4 @@ static_assert(mailbox_backend<loopback> && user_memory_backend<loopback>);
 
 }  // namespace backends
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words in a window of MPI, each on a line of its own.
 ///
@@ -158,9 +158,9 @@ class rma_control : public control_of_locks {
 };
 static_assert(control<rma_control>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::backends {
+namespace PGAS_NAMESPACE::backends {
 
 /// Ranks are processes of an MPI program, on one node or on many, and MPI carries every access.
 ///
@@ -263,4 +263,4 @@ class mpi : public detail::mpi::mpi_backend<mpi> {
 };
 static_assert(mailbox_backend<mpi> && user_memory_backend<mpi> && file_backend<mpi>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+}  // namespace PGAS_NAMESPACE::backends

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload in a pool, accessed through this processor's cache, which is not coherent with other hosts'
 /// caches.
@@ -293,9 +293,9 @@ class pool_control : public control_of_locks {
 };
 static_assert(control<pool_control<processor_cache>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Ranks that map memory of several hosts, which no hardware keeps coherent between them: CXL pools, PCI
 /// memory.
@@ -368,4 +368,4 @@ using pool_map = basic_pool_map<pool_from_environment>;
 static_assert(backend<pool_map>);
 }  // namespace backends
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

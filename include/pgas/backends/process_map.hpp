@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The form of a process_map's ranks.
 enum class ranks_are {
@@ -133,4 +133,4 @@ static_assert(user_memory_backend<process_map> && user_memory_backend<thread_map
 static_assert(reaching_backend<process_map> && reaching_backend<thread_map>);
 }  // namespace backends
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

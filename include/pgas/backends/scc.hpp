@@ -21,7 +21,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// True if the oracle has ended the run.
 inline bool is_report(error const& e) { return e.code() == errc::race || e.code() == errc::stale_copy; }
@@ -67,9 +67,9 @@ auto run_schedules(pgas::scc::options const& how, Run const& run) {
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace backends {
 
@@ -255,4 +255,4 @@ template <class Team>
 
 }  // namespace scc
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

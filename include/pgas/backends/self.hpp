@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::backends {
+namespace PGAS_NAMESPACE::backends {
 
 /// One rank, whose memory no other rank shares. This is the shortest backend: read it first.
 ///
@@ -194,4 +194,4 @@ static_assert(bootstrap<self::bootstrap_type>);
 static_assert(user_memory_backend<self> && shared_segment<self::segment_type> &&
               atomic_segment<self::segment_type, double, op::sum>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+}  // namespace PGAS_NAMESPACE::backends

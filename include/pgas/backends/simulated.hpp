@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// Work that a rank does while it waits, as long as an object lives.
 class work : public service {
@@ -90,9 +90,9 @@ class rank_bootstrap {
 };
 static_assert(bootstrap<rank_bootstrap>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Short messages into a box of each receiver, which has room for `home_boxes::room` of them, from all
 /// senders together.
@@ -148,9 +148,9 @@ class simulated_mailbox {
 };
 static_assert(mailbox<simulated_mailbox>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::backends {
+namespace PGAS_NAMESPACE::backends {
 
 /// Many nodes that are not there: up to 65,536 ranks in virtual time, on a network whose times are data.
 ///
@@ -278,9 +278,9 @@ class simulated : public detail::emulation::machine_backend<simulated, detail::s
 };
 static_assert(mailbox_backend<simulated> && working_backend<simulated> && backend_of_nodes<simulated>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::backends
+}  // namespace PGAS_NAMESPACE::backends
 
-namespace pgas::inline PGAS_ASSERTIONS::simulated {
+namespace PGAS_NAMESPACE::simulated {
 
 /// The virtual time of the calling rank since the launch, in microseconds. One-sided, free.
 template <class Team>
@@ -293,4 +293,4 @@ template <class Team>
   return team.state()->backend.counters();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::simulated
+}  // namespace PGAS_NAMESPACE::simulated

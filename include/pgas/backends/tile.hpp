@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload in memory that all cores share and the machine keeps coherent: a put is a memcpy, and takes no
 /// virtual time. One core runs at a time and keeps its turn meanwhile, so each access is atomic.
@@ -113,9 +113,9 @@ class tile_mailbox {
 };
 static_assert(mailbox<tile_mailbox>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace backends {
 
@@ -227,4 +227,4 @@ template <class Team>
 
 }  // namespace tile_machine
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

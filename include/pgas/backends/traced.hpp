@@ -16,7 +16,7 @@
 #include <pgas/detail/text/text.hpp>
 #include <pgas/vocabulary/error.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -170,4 +170,4 @@ class traced : public Inner {
 
 }  // namespace backends
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

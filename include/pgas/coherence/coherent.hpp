@@ -4,7 +4,7 @@
 #include <cstring>
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// The memory system makes copies agree: every function is empty or a plain access.
 ///
@@ -34,4 +34,4 @@ struct coherent {
 };
 static_assert(coherence_policy<coherent> && !coherent::fits<detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/coherence/write_back.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// Like write_back, but copies of remote parts are dropped by each get and not by the boundary.
 ///
@@ -23,4 +23,4 @@ struct drop_at_get : write_back {
 };
 static_assert(coherence_policy<drop_at_get> && coherence_policy_for<drop_at_get, detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

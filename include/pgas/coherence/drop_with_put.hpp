@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// A put drops its target's copies of what it puts, so that the target has nothing to drop when an exposure
 /// ends.
@@ -39,4 +39,4 @@ struct drop_with_put {
 static_assert(coherence_policy<drop_with_put> &&
               coherence_policy_for<drop_with_put, detail::remote_drop_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// One policy for this rank's own part, another for remote parts, so that each side has a memory type of its
 /// own.
@@ -44,4 +44,4 @@ struct local_and_remote {
   static void store(segment auto& s, location at, bytes_in from) { Local::store(s, at, from); }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// A part may be two copies, one for its rank's loads and stores and one for the accesses of others. Each
 /// boundary carries the changes of one copy to the other. MPI's separate memory model (MPI_WIN_SEPARATE).
@@ -37,4 +37,4 @@ struct separate {
 };
 static_assert(coherence_policy<separate> && !separate::fits<detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// No access leaves a copy behind, so there is nothing to clean or drop: right everywhere, and slow.
 ///
@@ -38,4 +38,4 @@ struct uncached {
 };
 static_assert(coherence_policy<uncached> && coherence_policy_for<uncached, detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/coherence/write_back.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// Does nothing where write_back cleans, drops or drains: wrong on purpose.
 ///
@@ -21,4 +21,4 @@ struct unsafe_none : write_back {
 };
 static_assert(coherence_policy<unsafe_none> && coherence_policy_for<unsafe_none, detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// The memory system makes copies agree, and each access is a call of the segment, which checks it: also a
 /// rank's loads and stores in its own part. The segment learns of each boundary that publishes them.
@@ -37,4 +37,4 @@ struct watched {
 };
 static_assert(coherence_policy<watched> && !watched::fits<detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/coherence/write_back.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// Like write_back, but each clean or drop is one flush of this rank's whole cache, whatever the window's
 /// size.
@@ -26,4 +26,4 @@ struct whole_cache : write_back {
 };
 static_assert(coherence_policy<whole_cache> && coherence_policy_for<whole_cache, detail::flush_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// Own stores stay in this rank's cache until a boundary cleans them; puts go past the cache.
 ///
@@ -40,4 +40,4 @@ struct write_back {
 };
 static_assert(coherence_policy<write_back> && coherence_policy_for<write_back, detail::cache_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/coherence_policy.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::coherence {
+namespace PGAS_NAMESPACE::coherence {
 
 /// Loads leave tagged copies; stores go through a write-combining buffer to memory. No cache ever holds the
 /// only new value, so one instruction may drop all copies.
@@ -38,4 +38,4 @@ struct write_through {
 static_assert(coherence_policy<write_through> &&
               coherence_policy_for<write_through, detail::tagged_archetype>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::coherence
+}  // namespace PGAS_NAMESPACE::coherence

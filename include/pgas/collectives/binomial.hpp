@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Binomial trees: data double their ranks, or halve them, in each round.
 ///
@@ -71,4 +71,4 @@ struct binomial {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

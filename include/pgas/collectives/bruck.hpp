@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Bruck's algorithms for blocks of equal size: few messages, which carry blocks of several ranks.
 ///
@@ -80,4 +80,4 @@ struct bruck {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

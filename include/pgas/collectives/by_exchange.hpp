@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Reductions of elements of any length: each rank gets all ranks' operands of its share of the elements, and
 /// folds them in rank order. `Exchange` is an algorithm that moves blocks of bytes: `direct` or `pulled`.
@@ -118,4 +118,4 @@ struct by_exchange {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

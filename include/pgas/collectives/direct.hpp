@@ -14,7 +14,7 @@
 #include <pgas/vocabulary/folding.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Collectives on shared memory: each rank posts its data in its shared area, and the other ranks read it
 /// there. Long data are copied once, straight between the ranks' memory, where the medium reaches it.
@@ -354,4 +354,4 @@ struct direct {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Copies bytes of rank `from` to rank `to` by way of the former's shared area. All ranks pass the number of
 /// bytes.
@@ -72,9 +72,9 @@ steps hand_over(M& m, bytes_in data, bytes_out into, std::size_t bytes, rank_t f
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Collectives on two levels: the ranks of each node exchange by an algorithm on their node's medium, and the
 /// first rank of each node, its leader, exchanges for them by an algorithm on links between nodes.
@@ -278,4 +278,4 @@ struct node_first {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

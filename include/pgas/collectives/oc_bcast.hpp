@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// How a rank's children learn that a chunk is there: down a tree of this degree over the rank and its
 /// children. It bounds the number of flags that a rank sets for itself, and for its parent.
@@ -387,4 +387,4 @@ struct oc_bcast {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

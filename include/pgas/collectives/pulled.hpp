@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// All ranks write blocks to their own memory, synchronize, and fetch what is meant for them: one-sided gets.
 ///
@@ -215,4 +215,4 @@ struct pulled {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Rabenseifner's all_reduce: ranges are halved while they are folded, then doubled while they are gathered.
 ///
@@ -65,4 +65,4 @@ struct rabenseifner {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Recursive doubling: in round k each rank exchanges all that it has with the rank at distance 2^k.
 ///
@@ -72,4 +72,4 @@ struct recursive_doubling {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// Rings: each rank sends to the rank after it only.
 ///
@@ -63,4 +63,4 @@ struct ring {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

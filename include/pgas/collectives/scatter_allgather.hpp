@@ -6,7 +6,7 @@
 #include <pgas/detail/exchange/blocks.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::collectives {
+namespace PGAS_NAMESPACE::collectives {
 
 /// A long broadcast as a scatter down a binomial tree, then a ring.
 ///
@@ -44,4 +44,4 @@ struct scatter_allgather {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::collectives
+}  // namespace PGAS_NAMESPACE::collectives

@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Collectives over control words alone: for values of a few words, and before a team has memory. They need
 /// no payload memory, and work on backends whose payload does not agree by itself.
@@ -353,4 +353,4 @@ class slot_collectives {
   std::atomic<bool> is_busy_ = false;  ///< a thread of this rank is in a collective
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

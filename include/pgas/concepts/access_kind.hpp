@@ -7,7 +7,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An access to a part as the program called it. A checker of races asks for it, since one call of a segment
 /// may stand for several of them.
@@ -88,4 +88,4 @@ template <class S>
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -17,7 +17,7 @@
 
 #include <sys/uio.h>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The distance to another rank. A program may ask for it before it decides how to share work.
 enum class locality {
@@ -172,4 +172,4 @@ concept user_memory_backend = backend<B> && requires(B& b, std::span<std::size_t
   { b.attach_user_segment(handle, own) } -> std::same_as<typename B::user_segment_type>;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

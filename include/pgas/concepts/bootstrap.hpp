@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A bootstrap lets ranks exchange a few values before they share any memory.
 ///
@@ -25,4 +25,4 @@ concept bootstrap = requires(B& b, B const& cb, std::string_view text, bytes_in 
   b.fail(text);
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An epoch hands a boundary to its protocol, so that *when* calls *which copy* without knowing it.
 ///
@@ -41,4 +41,4 @@ struct no_boundary {
 };
 static_assert(boundary<no_boundary>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The sender and the length of a message that a rank has received.
 struct received {
@@ -58,4 +58,4 @@ concept channel =
       { C::interrupts } -> std::convertible_to<bool>;
     };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

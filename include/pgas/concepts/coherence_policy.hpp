@@ -5,7 +5,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -130,4 +130,4 @@ void drop_part(S& s, rank_t rank) {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

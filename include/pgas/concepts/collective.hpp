@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The medium of a collective algorithm: the memory of a team through which its ranks exchange pieces.
 enum class collective_medium {
@@ -235,4 +235,4 @@ concept buffering_medium =
 template <class M>
 concept announcing_medium = buffering_medium<M> && requires(M& m) { m.announce(); };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The promise of a concurrent object about operations that overlap.
 enum class consistency {
@@ -33,4 +33,4 @@ concept concurrent_map =
       { M::name } -> std::convertible_to<std::string_view>;
     };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The value of a control word.
 using word = std::uint64_t;
@@ -268,4 +268,4 @@ constexpr rank_t most_at_once(Control const& c) noexcept {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -8,7 +8,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// `count` consecutive indices from `first` on.
 struct index_range {
@@ -130,4 +130,4 @@ class owned_indices {
   rank_t rank_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An open epoch lets this rank access parts: a fence, access, lock or lock_all, or one window of a
 /// fence_all. An exposure is none.
@@ -52,4 +52,4 @@ concept array_epoch = open_epoch<E> && requires(E& e, E const& ce, box<E::dimens
   e.get(at, into);
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A box of cells that one rank owns, with its position in that rank's part. The next cell in dimension d
 /// lies `pitches[d]` elements further. Cells are contiguous along the last dimension.
@@ -132,4 +132,4 @@ constexpr void for_each_tile(L const& l, box<L::dimensions> const& cells, Use&& 
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

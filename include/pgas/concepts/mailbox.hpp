@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The executor of a one-sided operation at its target, and the reader of a protocol's message.
 enum class progress {
@@ -105,4 +105,4 @@ concept mailing_control = control<C> && requires(C& c) {
   { c.office() } -> post_office;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A receive from this rank matches messages from all ranks.
 inline constexpr rank_t any_sender = -1;
@@ -66,4 +66,4 @@ concept messenger = std::movable<M> && requires(M& m, M const& cm, rank_t peer, 
   { cm.memory() } -> std::same_as<message_memory>;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <pgas/concepts/control.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The promise that a change of a control word makes to the program: which accesses does it order?
 ///
@@ -43,4 +43,4 @@ template <class C>
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/segment.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// How a rank reaches the part of a target, as far as a type says it.
 enum class part_is {
@@ -23,4 +23,4 @@ inline constexpr part_is parts_of = cache_controlled<S>        ? part_is::far
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

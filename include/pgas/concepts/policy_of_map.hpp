@@ -4,7 +4,7 @@
 #include <concepts>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// How the ranks of a map reach its keys.
 enum class map_shared_by {
@@ -33,4 +33,4 @@ concept policy_of_accesses = policy_of_map<P> && P::shared_by == map_shared_by::
 template <class P>
 concept policy_of_messages = policy_of_map<P> && P::shared_by == map_shared_by::messages;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A message as a receiver sees it in its stream.
 struct observed_message {
@@ -29,4 +29,4 @@ concept predictor = requires(P& p, P const& cp, observed_message m, std::size_t 
   { cp.ahead(k) } -> std::same_as<std::optional<observed_message>>;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <pgas/concepts/mailbox.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -243,4 +243,4 @@ template <protocol_bundle P>
 inline constexpr bool has_mailed =
     is_mailed<typename P::fence> || is_mailed<typename P::post> || is_mailed<typename P::lock>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The activity that a span of a trace shows.
 enum class span_kind : std::uint8_t {
@@ -70,4 +70,4 @@ using span_on = decltype(begin_span(std::declval<Control const&>(), span_kind::e
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

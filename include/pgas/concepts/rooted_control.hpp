@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The order that a collective promises to the program.
 enum class collective_order : std::uint8_t {
@@ -47,4 +47,4 @@ constexpr collective_order order_of_collective(std::string_view name, bool has_r
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

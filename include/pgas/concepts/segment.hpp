@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Bytes to be read by a transfer.
 using bytes_in = std::span<std::byte const>;
@@ -230,4 +230,4 @@ concept combining_segment =
     atomic_segment<S, T, Op> &&
     requires(S& s, location at, std::span<T const> values, Op op) { s.template combine<T>(at, values, op); };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Collects values for the keys of a map in this rank's memory, and brings them to the map many at a time.
 ///
@@ -80,4 +80,4 @@ template <class Map, detail::operation_argument Op = op::sum>
   return {map, most, op};
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

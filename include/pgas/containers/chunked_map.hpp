@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -91,7 +91,7 @@ struct chunked_policy {
   friend constexpr bool operator==(chunked_policy const&, chunked_policy const&) = default;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
 /// Hashes the name of a chunk: neighbours of a value go to different ranks.
 template <>
@@ -101,7 +101,7 @@ struct std::hash<pgas::detail::chunk_name> {
   }
 };
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The options of a chunked_map. All ranks give the same.
 struct chunked_options {
@@ -366,4 +366,4 @@ template <class Team, transportable Key, transportable T = char, chunked_policy 
           class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 using chunked_map_on = chunked_map<Key, T, Policy, Hash, Equal, std::remove_cvref_t<Team>>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

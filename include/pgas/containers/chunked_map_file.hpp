@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -202,4 +202,4 @@ void load(chunked_map<Key, T, Policy, Hash, Equal, Team>& map, std::filesystem::
   detail::agree(team, failure, path, "load");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

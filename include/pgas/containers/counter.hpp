@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Neighbouring iterations of a loop, for one rank.
 struct index_block {
@@ -188,4 +188,4 @@ using counter_on = counter<typename std::remove_cvref_t<Team>::backend_type::con
 template <class Team>
 using striped_counter_on = striped_counter<typename std::remove_cvref_t<Team>::backend_type::control_type>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

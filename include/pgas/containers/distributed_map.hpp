@@ -23,7 +23,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A hash map that the ranks of a team share. Each key has an owner, which its hash chooses; any rank looks
 /// up and changes any key by one-sided accesses, without the owner's help.
@@ -374,4 +374,4 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   std::int64_t balance_ = 0;  ///< the keys that this rank has inserted, less those that it has erased
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

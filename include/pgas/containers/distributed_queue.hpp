@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// All parts of such a window are arrays of this process, and one instruction changes a word of them.
 template <class Window>
@@ -85,9 +85,9 @@ class packed_cells {
   std::vector<std::uint64_t*> parts_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The ranks in whose memory the cells of a queue are.
 enum class cells_at {
@@ -323,4 +323,4 @@ using queue_on = decltype(make_queue<T>(std::declval<Team const&>()));
 template <class Team, transportable T>
 using inbox_on = decltype(make_inbox<T>(std::declval<Team const&>()));
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

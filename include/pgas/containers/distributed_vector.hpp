@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The size of a sequence to whose end any rank appends.
 ///
@@ -92,9 +92,9 @@ class append_counts {
   std::size_t known_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The first size and the distribution of a vector.
 struct vector_options {
@@ -351,4 +351,4 @@ auto make_vector(team<Backend, Coherence, Protocols> const&, vector_options = {}
 template <class Team, transportable T>
 using vector_on = distributed_vector<T, std::remove_cvref_t<Team>>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

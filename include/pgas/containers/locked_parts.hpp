@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The options of a map whose changes lock parts. All ranks give the same.
 struct parts_options {
@@ -305,4 +305,4 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   std::int64_t balance_ = 0;  ///< the keys that this rank has inserted, less those that it has erased
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/team.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -74,4 +74,4 @@ template <backend Backend, coherence_policy Coherence, protocol_bundle Protocols
   return detail::join_channel<channel_on<Backend>>(team);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A map that ranks share. The policy chooses one of two forms: accesses (distributed_map.hpp) or messages
 /// (message_map.hpp). Programs call make_map.
@@ -80,4 +80,4 @@ using map_on =
                     typename std::remove_cvref_t<Team>::coherence_type,
                     typename std::remove_cvref_t<Team>::protocols_type>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

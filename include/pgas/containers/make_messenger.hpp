@@ -9,7 +9,7 @@
 #include <pgas/team.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Credit policies of a messenger, see message_credits.
 namespace credits {
@@ -60,4 +60,4 @@ template <message_credits Credits = credits::fixed, message_form Form = message_
   return made_type(b, std::move(*control), std::move(*mail), options);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -24,7 +24,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -343,4 +343,4 @@ void load(distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, P
   detail::agree(team, failure, path, "load");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

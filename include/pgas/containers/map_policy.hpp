@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The fate of an erased key's slot.
 enum class erased_slots {
@@ -69,4 +69,4 @@ struct map_defaults {
 };
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -167,4 +167,4 @@ class distributed_map<Key, Value, Policy, Hash, Equal, Backend, Coherence, Proto
   algorithm_type algorithm_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Ranks that take tasks from their deques or from each other's, until no task is anywhere.
 ///
@@ -129,9 +129,9 @@ class stealing_ranks {
   bool has_ended_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Tasks of a team. Each rank pushes to its own deque and takes from it; a rank without tasks steals from a
 /// random other one. Make one with make_work_stealing_queue.
@@ -251,4 +251,4 @@ auto make_work_stealing_queue(team<Backend, Coherence, Protocols> const&, std::s
 template <class Team, transportable T>
 using work_stealing_queue_on = decltype(make_work_stealing_queue<T>(std::declval<Team const&>()));
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

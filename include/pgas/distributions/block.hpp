@@ -4,7 +4,7 @@
 #include <pgas/concepts/distribution.hpp>
 #include <pgas/detail/numbers/divisor.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Contiguous blocks of almost equal size: the first extent % ranks blocks have one index more.
 ///
@@ -72,4 +72,4 @@ class block {
 };
 static_assert(contiguous_distribution<block>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/detail/numbers/divisor.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Blocks of B indices, assigned to the ranks in turn; the last block may be shorter.
 ///
@@ -91,4 +91,4 @@ class block_cyclic {
 static_assert(distribution<block_cyclic<4>> && distribution<block_cyclic<3>> && distribution<block_cyclic<>>);
 static_assert(sizeof(block_cyclic<4>) == 2 * sizeof(std::size_t), "a static block size takes no memory");
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/distribution.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Index i belongs to rank i % ranks; each index is a block of its own. UPC: the default; HPF: CYCLIC.
 class cyclic {
@@ -49,4 +49,4 @@ class cyclic {
 };
 static_assert(distribution<cyclic>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

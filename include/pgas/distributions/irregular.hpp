@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Contiguous blocks of given sizes, one per rank, in rank order: `irregular{5, 0, 12}`.
 ///
@@ -75,4 +75,4 @@ class irregular {
 };
 static_assert(contiguous_distribution<irregular>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

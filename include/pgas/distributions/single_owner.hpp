@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/distribution.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// All indices belong to one rank: `single_owner{3}`, or rank 0 by default. UPC: `[]`.
 class single_owner {
@@ -57,4 +57,4 @@ class single_owner {
 };
 static_assert(contiguous_distribution<single_owner>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

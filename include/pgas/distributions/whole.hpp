@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/distribution.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An undivided dimension: the owner of one of its indices owns all of them.
 ///
@@ -42,4 +42,4 @@ class whole {
 };
 static_assert(contiguous_distribution<whole>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The state of a view of one rank's part beside the part, and the checks of its arguments.
 template <class State, hints Hints, part_is Where = State::parts>
@@ -121,4 +121,4 @@ class checked_part : protected target_part<State, Hints, Where> {
   std::size_t size_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/global_ptr.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The accesses of an epoch. Each is one access through the target view `to(rank)`, for code that accesses a
 /// target once. In a loop, use one `to(rank)` before it.
@@ -358,4 +358,4 @@ class accesses_to_all : public State::template accesses_type<Derived, Hints> {
   [[nodiscard]] static constexpr everyone_t open_to() noexcept { return everyone; }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/epoch/target_view.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A reference to an element of an open window. Its load and store are spelled out, since each may be a
 /// message.
@@ -53,4 +53,4 @@ class global_ref {
   std::size_t index_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// An element of a rank's own part on memory with private copies. Reading and assigning go through this
 /// rank's cache.
@@ -139,4 +139,4 @@ class local_view {
   std::size_t size_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -244,4 +244,4 @@ auto stage(detail::anything = {}, detail::anything = {}, detail::anything = {}, 
                 "window, and pgas::read_only, pgas::read_write or pgas::write_only");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The operations of a target view that modify elements in indivisible steps.
 template <class State, hints Hints, part_is Where = State::parts>
@@ -235,4 +235,4 @@ class target_atomics : public target_transfers<State, Hints, Where> {
   mutable typename operations::announced_type announced_{};  ///< set only while memory_ is
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

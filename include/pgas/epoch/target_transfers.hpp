@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The transfers of a target view: puts and gets of elements, runs and rows, and of pieces of the own part.
 template <class State, hints Hints, part_is Where = State::parts>
@@ -301,4 +301,4 @@ class target_transfers : public checked_part<State, Hints, Where>,
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/epoch/target_atomics.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 template <class State, hints Hints, part_is Where = State::parts>
 class global_ref;
@@ -117,4 +117,4 @@ class target_view : public detail::target_atomics<State, Hints, Where> {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

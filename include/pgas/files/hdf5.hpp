@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The name of an array in an HDF5 file, for save and load: `save(a, hdf5{"run.h5", "fields/density"})`.
 struct hdf5 {
@@ -302,4 +302,4 @@ void load(Array const& a, hdf5 const& where, Progress&& progress = {}) {
   load(a, typename Array::box_type{{}, a.extents()}, where, std::forward<Progress>(progress));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

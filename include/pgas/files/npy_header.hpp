@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -271,4 +271,4 @@ void check_npy(opened_npy const& found, Extents const& extents, std::uint64_t by
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A line on a terminal that shows the progress of a transfer:
 /// `save(a, path, progress_bar("save", team.rank() == 0))`.
@@ -62,4 +62,4 @@ class progress_bar {
   std::chrono::steady_clock::time_point due_{};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

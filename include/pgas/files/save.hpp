@@ -8,7 +8,7 @@
 #include <pgas/detail/text/text.hpp>
 #include <pgas/files/npy_header.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -273,4 +273,4 @@ void load(Array const& a, std::filesystem::path const& path, Progress&& progress
   load(a, typename Array::box_type{{}, a.extents()}, path, std::forward<Progress>(progress));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

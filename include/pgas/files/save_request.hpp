@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -281,4 +281,4 @@ template <any_global_array Array>
   return save_request<Array>(a, {{}, a.extents()}, path);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

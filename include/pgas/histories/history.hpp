@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// A reading of a clock that all ranks share, in real or in virtual time. The unit does not matter.
 using moment = std::int64_t;
@@ -155,4 +155,4 @@ void require_program_order(Records const& records) {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

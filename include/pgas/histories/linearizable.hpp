@@ -15,7 +15,7 @@
 #include <string>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 namespace detail {
 
@@ -91,4 +91,4 @@ template <sequential_object S>
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

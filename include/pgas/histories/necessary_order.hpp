@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// An object that gives each value once, and the oldest first.
 ///
@@ -257,4 +257,4 @@ class fifo_order {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The specification of an object: how it behaves when one operation follows the other. A type of static
 /// functions, without data.
@@ -63,4 +63,4 @@ template <sequential_object S>
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

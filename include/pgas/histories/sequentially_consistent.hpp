@@ -8,7 +8,7 @@
 #include <pgas/histories/verdict.hpp>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// Whether a history is sequentially consistent: whether one order of all operations keeps the program order
 /// of each rank and gives all results of the sequential object `S`.
@@ -27,4 +27,4 @@ template <sequential_object S>
                           });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The part of a history until a moment: later operations are left out, and those that had not returned are
 /// pending. It is linearizable if the whole history is.
@@ -181,4 +181,4 @@ template <sequential_object S, std::predicate<history<S> const&> Wrong>
   return first == ends.end() ? wrong : until(wrong, *first);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

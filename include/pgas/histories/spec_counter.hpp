@@ -9,7 +9,7 @@
 #include <pgas/histories/sequential_object.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The kinds of operations on a counter.
 enum class counter_call {
@@ -86,4 +86,4 @@ struct spec_counter {
 
 static_assert(sequential_object<spec_counter>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

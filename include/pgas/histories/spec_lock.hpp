@@ -7,7 +7,7 @@
 #include <pgas/histories/sequential_object.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The kinds of operations on a lock. The names are those of std::shared_mutex.
 enum class lock_call {
@@ -107,4 +107,4 @@ struct spec_lock {
 
 static_assert(sequential_object<spec_lock>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

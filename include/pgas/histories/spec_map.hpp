@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The kinds of operations on a map.
 enum class map_call {
@@ -231,4 +231,4 @@ struct spec_map {
 
 static_assert(object_of_registers<spec_map<int, int>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// The kinds of operations on a queue.
 enum class queue_call {
@@ -137,4 +137,4 @@ struct spec_queue {
 
 static_assert(object_in_order<spec_queue<int>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// A history as lines of text, in the order of the calls: rank, operation, result, begin and end. Times count
 /// from the first begin.
@@ -42,4 +42,4 @@ template <sequential_object S>
   return text;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories {
+namespace PGAS_NAMESPACE::histories {
 
 /// What a checker has found out about a history.
 enum class finding {
@@ -34,4 +34,4 @@ struct verdict {
   explicit operator bool() const noexcept { return right; }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories
+}  // namespace PGAS_NAMESPACE::histories

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <pgas/concepts/layout.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Tiles of B... cells, each contiguous in memory, assigned to the ranks in turn in row-major order:
 /// `cyclic_tiles<8, 8>{}`. A tile at the edge occupies as much memory as any other.
@@ -158,4 +158,4 @@ class cyclic_tiles {
 };
 static_assert(layout<cyclic_tiles<4>> && layout<cyclic_tiles<3, 5>> && layout<cyclic_tiles<1, 2, 3, 4>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::emulation {
+namespace PGAS_NAMESPACE::emulation {
 
 /// The emulator's choice of the next turn at a scheduling point.
 enum class scheduling {
@@ -78,4 +78,4 @@ class dice {
   std::uint64_t state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::emulation
+}  // namespace PGAS_NAMESPACE::emulation

@@ -13,7 +13,7 @@
 /// The cores limit the throughput, not the network between them. Contention, distances in the network and
 /// conflicts of rep_2pc are left out, so the model is an upper bound: the thesis measured up to 12 % less.
 /// Source: Shahmirzadi 2014, equations 3.1 to 3.60.
-namespace pgas::inline PGAS_ASSERTIONS::map_model {
+namespace PGAS_NAMESPACE::map_model {
 
 namespace detail {
 
@@ -106,4 +106,4 @@ struct choice {
   return best;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::map_model
+}  // namespace PGAS_NAMESPACE::map_model

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// What a client asks a server for: the value of a key, or to change it.
 template <class Key, class Value>
@@ -144,9 +144,9 @@ class invalidating_server {
   std::size_t most_under_way_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Keys are spread over servers, and clients keep copies of what they look up. An update waits until all
 /// clients have dropped their copies.
@@ -356,11 +356,11 @@ class part_caching : public detail::map_member<Key, Value, C, Traits> {
   std::uint64_t invalidations_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::part_caching>(team)`.
 inline constexpr map_of_messages<maps::part_caching> part_caching{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

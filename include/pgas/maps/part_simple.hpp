@@ -3,7 +3,7 @@
 
 #include <pgas/detail/maps/map_member.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Keys are spread over servers, and each operation asks the server of its key.
 ///
@@ -86,11 +86,11 @@ class part_simple : public detail::map_member<Key, Value, C, Traits> {
   typename base::table values_;  ///< of this server
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::part_simple>(team)`.
 inline constexpr map_of_messages<maps::part_simple> part_simple{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <thread>
 #include <unordered_map>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Lets a rank serve others for a while after its attempt number `attempt`, counted from 0, has failed.
 ///
@@ -29,9 +29,9 @@ void back_off(C& channel, unsigned attempt) {
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Each rank has a copy of the map, and there are no servers. An update needs the votes of all ranks.
 ///
@@ -164,11 +164,11 @@ class rep_2pc : public detail::map_member<Key, Value, C, Traits> {
   std::vector<rank_t> everyone_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::rep_2pc>(team)`.
 inline constexpr map_of_messages<maps::rep_2pc> rep_2pc{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

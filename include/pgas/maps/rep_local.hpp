@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// An update that a replica has received, but may not show yet.
 template <class Key, class Value>
@@ -53,9 +53,9 @@ class pending_updates {
   std::vector<pending_update<Key, Value>> all_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Each client has a copy of the map. An update is shown when all clients have received it.
 ///
@@ -166,11 +166,11 @@ class rep_local : public detail::map_member<Key, Value, C, Traits> {
   std::vector<rank_t> everyone_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::rep_local>(team)`.
 inline constexpr map_of_messages<maps::rep_local> rep_local{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -4,7 +4,7 @@
 #include <pgas/detail/maps/map_member.hpp>
 #include <pgas/detail/maps/replicated_table.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Each client has a copy of the map. Sequencers number the updates, and a lookup asks how many there are.
 ///
@@ -47,11 +47,11 @@ class rep_remote : public detail::replicated_table<Key, Value, C, Traits> {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::rep_remote>(team)`.
 inline constexpr map_of_messages<maps::rep_remote> rep_remote{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -4,7 +4,7 @@
 #include <pgas/detail/maps/map_member.hpp>
 #include <pgas/detail/maps/replicated_table.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::maps {
+namespace PGAS_NAMESPACE::maps {
 
 /// Each client has a copy of the map, and looks up there at once. A sequencer numbers the updates.
 ///
@@ -53,11 +53,11 @@ class rep_sc : public detail::replicated_table<Key, Value, C, Traits> {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::maps
+}  // namespace PGAS_NAMESPACE::maps
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy of this algorithm: `make_map<Key, Value, pgas::rep_sc>(team)`.
 inline constexpr map_of_messages<maps::rep_sc> rep_sc{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

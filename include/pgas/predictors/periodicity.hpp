@@ -5,7 +5,7 @@
 #include <array>
 #include <pgas/concepts/predictor.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::prediction {
+namespace PGAS_NAMESPACE::prediction {
 
 /// The dynamic periodicity detector: it finds the shortest period of the last messages, and repeats it.
 ///
@@ -78,4 +78,4 @@ class periodicity {
 };
 static_assert(predictor<periodicity<>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::prediction
+}  // namespace PGAS_NAMESPACE::prediction

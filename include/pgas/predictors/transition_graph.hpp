@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <pgas/concepts/predictor.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::prediction {
+namespace PGAS_NAMESPACE::prediction {
 
 /// The graph predictor: a node is the last three messages, and its edges count what came after them.
 ///
@@ -101,4 +101,4 @@ class transition_graph {
 };
 static_assert(predictor<transition_graph<>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::prediction
+}  // namespace PGAS_NAMESPACE::prediction

@@ -5,7 +5,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/word_rows.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol gives tickets for each rank's part, by loads and stores only: first come, first served.
 ///
@@ -153,4 +153,4 @@ struct bakery {
 };
 static_assert(target_lock_protocol<bakery>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The words that end the bias of `biased`, on cells. A rank enters by one read-modify-write of a word of its
 /// own.
@@ -130,9 +130,9 @@ class bias_on_slots {
   std::size_t first_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol has a lock_all that touches words of its own rank only, until a rank takes the first
 /// exclusive lock.
@@ -253,4 +253,4 @@ struct biased {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

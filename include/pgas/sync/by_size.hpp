@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/protocol.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This fence chooses between two protocols: `Few` if at most `most` ranks can run at once and words have
 /// native read-modify-writes, as they have on one node, else `Many`.
@@ -69,4 +69,4 @@ struct by_size {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -13,7 +13,7 @@
 #include <pgas/vocabulary/wait_policy.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The words of such a control are in shared memory, its job has a wait policy, and nobody records, checks or
 /// needs its waits.
@@ -136,9 +136,9 @@ class arrival_counter {
   plain_list<rank_t> others_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This fence is a counter to which every rank adds one.
 ///
@@ -229,4 +229,4 @@ struct guarded_counter {
 };
 static_assert(fence_protocol<guarded_counter>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

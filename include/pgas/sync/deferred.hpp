@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol takes the lock on a part at the first access to the part, and not at all without an
 /// access.
@@ -76,4 +76,4 @@ struct deferred {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -5,7 +5,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This fence is the dissemination barrier: in ceil(log2 n) rounds every rank hears from all ranks.
 ///
@@ -62,4 +62,4 @@ struct dissemination {
 };
 static_assert(fence_protocol<dissemination>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

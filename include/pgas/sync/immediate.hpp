@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/protocol.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol waits for all targets when an access epoch opens, and not at the first access to each.
 ///
@@ -37,4 +37,4 @@ struct immediate {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

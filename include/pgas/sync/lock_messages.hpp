@@ -3,7 +3,7 @@
 
 #include <pgas/detail/control/word_channel.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol sends messages to a queue for each rank's part: a rank asks and waits for the answer,
 /// first come, first served.
@@ -206,4 +206,4 @@ struct lock_messages {
 };
 static_assert(target_lock_protocol<lock_messages>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

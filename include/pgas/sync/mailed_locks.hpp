@@ -5,7 +5,7 @@
 #include <pgas/detail/mail/mail_office.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol sends its messages by the backend's mailbox. Each rank manages the lock of its own
 /// part: a rank asks the part's owner and waits for the answer, first come, first served.
@@ -169,4 +169,4 @@ struct mailed_locks {
 };
 static_assert(target_lock_protocol<mailed_locks>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/detail/mail/mail_office.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol sends its messages by the backend's mailbox: one to each origin when a target posts,
 /// one to each target when an origin completes.
@@ -120,4 +120,4 @@ struct mailed_posts {
 };
 static_assert(post_protocol<mailed_posts>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// In this fence one rank hears from all others, and then tells all of them.
 ///
@@ -68,4 +68,4 @@ struct master_slave {
 };
 static_assert(fence_protocol<master_slave>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

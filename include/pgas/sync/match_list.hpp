@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol has a short list of names at each origin, and a completion counter at each target.
 ///
@@ -155,4 +155,4 @@ struct match_list {
 };
 static_assert(post_protocol<match_list<>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

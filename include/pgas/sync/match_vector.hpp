@@ -4,7 +4,7 @@
 #include <pgas/detail/control/completion_counter.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol has a vector of bits at each origin, and a completion counter at each target.
 ///
@@ -136,4 +136,4 @@ struct match_vector {
 };
 static_assert(post_protocol<match_vector>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -5,7 +5,7 @@
 #include <pgas/detail/control/word_rows.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol has a queue for each rank's part, first come, first served. Each rank waits for a word
 /// of its own.
@@ -344,4 +344,4 @@ struct mcs {
 };
 static_assert(target_lock_protocol<mcs>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/word_rows.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol serves exclusive requests before shared ones on each rank's part. It has a queue of the
 /// former and a list of the latter, and each rank waits for a word of its own.
@@ -274,4 +274,4 @@ struct mcs_wp {
 };
 static_assert(target_lock_protocol<mcs_wp>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -7,7 +7,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// In this fence the ranks of a node meet first, then one rank of each node meets the others, and releases
 /// its node.
@@ -151,4 +151,4 @@ struct by_nodes {
   };
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/detail/control/completion_counter.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol has an array of posts at each origin, and a completion counter at each target.
 ///
@@ -117,4 +117,4 @@ struct post_array {
 };
 static_assert(post_protocol<post_array>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/detail/control/cells.hpp>
 #include <pgas/detail/control/word_channel.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol sends a message to each origin when a target posts, and to each target when an origin
 /// completes.
@@ -141,4 +141,4 @@ struct post_messages {
 };
 static_assert(post_protocol<post_messages>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -7,7 +7,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol has one word for each rank's part, which a rank takes while no rank waits, and a few
 /// times past waiting ranks. Other ranks wait in a queue, first come, first served.
@@ -253,4 +253,4 @@ struct queued {
 };
 static_assert(lock_protocol<queued> && target_lock_protocol<queued>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/protocol.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This lock protocol offers lock_all alone: no rank can hold an exclusive lock, so all ranks may always hold
 /// it together.
@@ -40,4 +40,4 @@ struct shared_only {
 };
 static_assert(lock_protocol<shared_only>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

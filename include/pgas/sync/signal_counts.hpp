@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A rank waits for a signal with this tag from this rank.
 struct signal_from {
@@ -145,4 +145,4 @@ class signal_counts {
 };
 
 }  // namespace sync
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

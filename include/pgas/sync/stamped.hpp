@@ -5,7 +5,7 @@
 #include <pgas/detail/control/cells.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol counts posts and completions in slots that only grow, two for each pair of ranks.
 ///
@@ -124,4 +124,4 @@ struct stamped {
 };
 static_assert(post_protocol<stamped>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -5,7 +5,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This fence is the tournament barrier: in each round half of the remaining ranks report to the other half.
 /// The end is announced on the way back.
@@ -84,4 +84,4 @@ struct tournament {
 };
 static_assert(fence_protocol<tournament>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/word_rows.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// The behaviour of a shared request while an exclusive holder is in its way.
 enum class waiting_readers {
@@ -259,4 +259,4 @@ struct two_level {
 };
 static_assert(target_lock_protocol<two_level<>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

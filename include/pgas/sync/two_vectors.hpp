@@ -5,7 +5,7 @@
 #include <pgas/detail/control/cells.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::sync {
+namespace PGAS_NAMESPACE::sync {
 
 /// This post protocol has two vectors of bits at each rank, one for posts and one for completions.
 ///
@@ -147,4 +147,4 @@ struct two_vectors {
 };
 static_assert(post_protocol<two_vectors>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::sync
+}  // namespace PGAS_NAMESPACE::sync

@@ -15,7 +15,7 @@
 #include <pgas/collectives/scatter_allgather.hpp>
 #include <pgas/vocabulary/op.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace collectives {
 
@@ -274,4 +274,4 @@ struct collective_choice_by_nodes {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The collectives of a team on elements in private memory, in two forms with one source: those of a team
 /// return when this rank's part has ended, those of `team.start()` return a request.
@@ -505,4 +505,4 @@ class collective_operations : public detail::collective_preconditions<Self, Back
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/detail/team/collectives_state.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A collective that was started and may not have ended; each rank waits for its own, or tests it.
 ///
@@ -43,4 +43,4 @@ class collective_request {
   std::shared_ptr<detail::started_collective> one_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/team/collective_operations.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Starts the collectives of a team: `team.start().broadcast(values)` returns a request.
 template <class Backend>
@@ -82,4 +82,4 @@ class collective_starter : public collective_operations<collective_starter<Backe
   std::shared_ptr<detail::team_state<Backend>> state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

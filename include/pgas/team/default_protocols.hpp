@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The default fence of a window, and the barrier of teams. If at most 16 ranks run at once, one word to
 /// which all add is cheapest, however many ranks share the cores. More ranks would queue for that word.
@@ -44,4 +44,4 @@ using default_protocols_on =
     std::conditional_t<bundle_fits<default_protocols, typename Backend::control_type>, default_protocols,
                        default_protocols_on_slots>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The counters of an address_cache.
 struct address_cache_counts {
@@ -77,4 +77,4 @@ class address_cache {
   address_cache_counts counts_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Private memory as one block a rank, in rank order without gaps: of equal or of different sizes in bytes.
 class block_sizes {
@@ -37,4 +37,4 @@ class block_sizes {
   std::vector<std::size_t> firsts_;  ///< of each block and after the last; empty: equal sizes
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

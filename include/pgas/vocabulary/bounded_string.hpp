@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A text of at most N bytes that holds its characters itself, so that ranks can send it and store it in
 /// windows: a std::string holds an address.
@@ -75,7 +75,7 @@ class bounded_string {
 };
 static_assert(transportable<bounded_string<1>> && transportable<bounded_string<300>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
 /// Hashes the characters.
 template <std::size_t N>

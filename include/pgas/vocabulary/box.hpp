@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A box of cells: `count[d]` consecutive indices from `first[d]` on, in each dimension d.
 template <std::size_t N>
@@ -70,4 +70,4 @@ constexpr bool advance(std::array<std::size_t, N>& index, std::array<std::size_t
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The place in the program from which a function is called, for its errors: a last argument that is
 /// `caller by = here()`. It costs nothing where no error is thrown. It is the address of what the compiler
@@ -75,4 +75,4 @@ struct placed_numbers {
   caller by = here();
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The kinds of failure, as codes of the category `pgas`.
 enum class errc {
@@ -279,7 +279,7 @@ constexpr bool fits(std::size_t first, std::size_t count, std::size_t size) noex
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
 template <>
 struct std::is_error_code_enum<pgas::errc> : std::true_type {};

@@ -28,13 +28,25 @@
 ///
 /// `none` trusts the caller. `light` checks everything that happens once per epoch or per bulk operation.
 /// `normal` also checks every element access. `heavy` may communicate to check. The macro's value is the word
-/// itself, since it names the inline namespace. Two units compiled at different levels then do not link,
-/// instead of sharing one half-checked template.
+/// itself.
 #ifndef PGAS_ASSERTIONS
 #define PGAS_ASSERTIONS normal
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS {
+/// The namespace of everything in this library, as its headers open it.
+///
+/// Each level but `normal` has an inline namespace. Two units compiled at different levels then do not link,
+/// instead of sharing one half-checked template. `normal` has none, because g++ prints the names of inline
+/// namespaces in every message.
+#define PGAS_NAMESPACE PGAS_NAMESPACE_AT(PGAS_ASSERTIONS)
+#define PGAS_NAMESPACE_AT(level) PGAS_NAMESPACE_AT_LEVEL(level)
+#define PGAS_NAMESPACE_AT_LEVEL(level) PGAS_NAMESPACE_AT_##level
+#define PGAS_NAMESPACE_AT_none pgas::inline none
+#define PGAS_NAMESPACE_AT_light pgas::inline light
+#define PGAS_NAMESPACE_AT_normal pgas
+#define PGAS_NAMESPACE_AT_heavy pgas::inline heavy
+
+namespace PGAS_NAMESPACE {
 
 /// A level of checks at run time: `none`, `light`, `normal` or `heavy`, see PGAS_ASSERTIONS.
 enum class assertion_level { none, light, normal, heavy };
@@ -42,7 +54,7 @@ enum class assertion_level { none, light, normal, heavy };
 /// The level of this unit: PGAS_ASSERTIONS.
 inline constexpr assertion_level assertions = assertion_level::PGAS_ASSERTIONS;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
 /// Checks a precondition at `level` and above; `otherwise` is an expression that throws.
 #define PGAS_EXPECTS(level, condition, otherwise)                         \

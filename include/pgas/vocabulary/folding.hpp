@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Refers to an operation on elements whose type the algorithms do not know, so that the compiler meets the
 /// algorithms once. The operation outlives it.
@@ -46,4 +46,4 @@ class folding {
   void (*fold_)(void*, std::byte*, std::byte const*, std::byte const*, std::size_t) = nullptr;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The position of a piece of a heap in its window: `count` elements of one rank's part from `first` on.
 struct opened_piece {
@@ -46,4 +46,4 @@ struct global_ptr {
   friend constexpr auto operator<=>(global_ptr, global_ptr) noexcept = default;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

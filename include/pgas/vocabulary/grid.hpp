@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/box.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Ranks arranged in N dimensions, the last one fastest: `grid{2, 3}` has ranks 0, 1, 2 in its first row.
 ///
@@ -235,4 +235,4 @@ class grid {
 template <std::convertible_to<rank_t>... Extents>
 grid(Extents...) -> grid<sizeof...(Extents)>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The promises of a program about an epoch, known at compile time. Each promise erases work.
 ///
@@ -51,4 +51,4 @@ inline constexpr hint<hints{.no_precede = true}> no_precede{};  ///< see hints::
 inline constexpr hint<hints{.no_check = true}> no_check{};      ///< see hints::no_check
 inline constexpr hint<hints{.no_succeed = true}> no_succeed{};  ///< see hints::no_succeed
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The cycles that a map's computations take on a machine in virtual time. Elsewhere they mean nothing.
 ///
@@ -96,4 +96,4 @@ class placed_servers {
 };
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

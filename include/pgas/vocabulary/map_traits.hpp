@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail {
 
@@ -74,4 +74,4 @@ struct map_traits {
   using equal = key_equal<Key>;  ///< a function object from two keys to a bool
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <limits>
 #include <pgas/detail/process/setting.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The bounds of a messenger on each rank; all ranks of a team choose the same.
 struct message_options {
@@ -47,4 +47,4 @@ enum class message_form {
   control,  ///< for control data, which are received in order: a refused sender asks for nothing else
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The nodes of a team, each with consecutive ranks. The first rank of a node is its leader. Memory: a number
 /// for each node.
@@ -55,4 +55,4 @@ class node_ranges {
   rank_t ranks_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

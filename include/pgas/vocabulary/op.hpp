@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The name of an operation in a message, which cannot carry a type.
 enum class op_kind : std::uint8_t {
@@ -192,4 +192,4 @@ concept operation_argument = !std::is_arithmetic_v<Op> && !requires(Op& op) { op
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

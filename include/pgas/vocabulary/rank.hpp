@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Identifies a process within its team: 0, 1, ..., size - 1.
 using rank_t = int;
@@ -28,4 +28,4 @@ struct everyone_t {
 /// The value to pass where a function takes a group or everyone.
 inline constexpr everyone_t everyone{};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A started operation, made by a segment; its caller moves it, tests it and waits for it.
 ///
@@ -79,4 +79,4 @@ class joined_requests<done> : public done {
 };
 static_assert(request<joined_requests<done>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

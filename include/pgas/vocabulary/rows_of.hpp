@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The elements [first, first + count) of this rank's own part, as the origin side of a transfer.
 struct own_part {
@@ -38,4 +38,4 @@ constexpr rows_of strided(std::size_t first, std::size_t count, std::size_t stri
   return {.first = first, .rows = count, .cols = 1, .pitch = stride};
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// True if a value holds an address, which means nothing on another rank: pointers, views, and arrays of
 /// such.
@@ -107,4 +107,4 @@ inline constexpr bool has_no_padding<Complex<T>> = has_no_padding<T>;
 template <class T, std::size_t N>
 inline constexpr bool has_no_padding<std::array<T, N>> = N != 0 && has_no_padding<T>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -5,7 +5,7 @@
 #include <pgas/detail/process/setting.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// A rank's actions between two polls of an awaited word, once the first few polls have not ended the wait.
 ///
@@ -40,4 +40,4 @@ namespace detail {
 }
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -19,7 +19,7 @@ int main() {
 }
 EOS
 cat >user/mpi.cpp <<'EOS'
-#include <pgas/detail/mpi/session.hpp>
+#include <pgas/detail/mpi/implementation.hpp>
 #include <mpi.h>
 #include <cstdio>
 int main() {

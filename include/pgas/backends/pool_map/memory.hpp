@@ -24,7 +24,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// While it lives, an access to a truncated part of a mapped file ends the job with an error that names the
 /// file and the rank. Without it, the rank would die by a SIGBUS without a name.
@@ -83,9 +83,9 @@ class truncation_watch {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// Memory to be mapped: a device of a memory pool, a file on one, or any file for a trial.
 struct pool_memory {
@@ -350,4 +350,4 @@ class held_pool_extent {
 
 }  // namespace detail
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

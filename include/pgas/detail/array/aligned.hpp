@@ -7,7 +7,7 @@
 
 /// Aligned arrays: each cell has the same owner in all of them, at any position in the parts. Work cell by
 /// cell on aligned arrays needs no communication.
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 template <any_global_array First, any_global_array Second>
 [[noreturn, gnu::cold]] void throw_not_aligned(std::string_view operation, First const& a, Second const& b) {
@@ -71,4 +71,4 @@ void for_each_common_row(First const& a, hint<ModeA> mode_a, Second const& b, hi
   });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

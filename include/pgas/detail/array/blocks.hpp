@@ -4,7 +4,7 @@
 #include <pgas/concepts/layout.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The distances in elements between neighbours, per dimension, in a box of cells without gaps.
 template <std::size_t N>
@@ -161,4 +161,4 @@ void for_each_block(L const& l, box<L::dimensions> const& cells, box_in<L::dimen
   });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The cells that an epoch on an array names by global indices: their places in parts, and the checks of an
 /// access to them.
@@ -149,4 +149,4 @@ class checked_cells {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/detail/array/blocks.hpp>
 #include <pgas/vocabulary/box.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The K dimensions of an array of N dimensions that a reduction folds, and those that it keeps. Requires
 /// that the K numbers are different, and below N.
@@ -106,4 +106,4 @@ class folded_dimensions {
   std::array<std::size_t, K> folded_{};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

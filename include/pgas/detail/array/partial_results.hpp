@@ -22,7 +22,7 @@
 /// Bits      follow from the layout, the extents and the number of ranks alone.
 /// Messages  Sender and receiver find the same pieces in the same order, each from the layouts alone: pieces
 ///           are cut by the tiles of both layouts, and sorted by their first cells.
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Values for other ranks side by side in rank order, their number for each rank, and values that stay here.
 template <class T>
@@ -334,4 +334,4 @@ class partial_results_to_fold {
   std::size_t size_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The rows of a box in memory: the place of the first row, and the way from each row to the next.
 template <class T, std::size_t N>
@@ -207,4 +207,4 @@ class row_finder {
   std::size_t has_more_ = 0;                   ///< 1 if there are rows for which an estimate is no quotient
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's state of one array: its window's state, and the shape, in which an epoch on the array finds
 /// cells.
@@ -28,4 +28,4 @@ struct array_state : window_state<T, Backend, Coherence, Protocols, typename Bac
   shape_type const shape;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -3,7 +3,7 @@
 
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Returns `p`. The compiler then knows that pointers from other calls reach other memory.
 ///
@@ -25,4 +25,4 @@ template <class T>
   asm volatile("" : : "r"(p) : "memory");
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

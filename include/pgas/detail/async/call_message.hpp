@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The exception of a called function, as it travels to the caller: a code and a text.
 struct call_failure {
@@ -91,4 +91,4 @@ struct call_message {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A long call that its sender keeps until the receiver has asked for it.
 struct long_call {
@@ -75,4 +75,4 @@ struct call_peer {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

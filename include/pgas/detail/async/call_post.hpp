@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Carries the records of calls in messages of a mailbox, many in one, within a fixed memory.
 ///
@@ -339,4 +339,4 @@ class call_post : public call_sender<Backend> {
   bool has_begun_full_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The kinds of records that calls consist of.
 enum class call_kind : std::uint8_t {
@@ -127,4 +127,4 @@ class call_stack {
   std::size_t words_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A mailbox in which a sender writes a message where its receiver reads it. The place has word alignment.
 template <class M>
@@ -286,4 +286,4 @@ class call_sender {
   std::size_t most_ = 0;     ///< of all words together, so far
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

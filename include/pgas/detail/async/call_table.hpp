@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The functions of one shared object, or of the program, that ranks call, each with the types of its
 /// arguments. Its number names it.
@@ -135,4 +135,4 @@ struct called_entry {
   std::uint32_t number;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's calls: those that await their answers, the functions that run here, and their counts.
 ///
@@ -418,4 +418,4 @@ class calls_state final : public call_home {
   std::uint32_t depth_ = 0;  ///< of the function that runs
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 class engine;
 
@@ -246,4 +246,4 @@ void settle(R& request) noexcept {
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

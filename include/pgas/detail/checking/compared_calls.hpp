@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A rank's call of a collective of its team, with its place in the program.
 struct placed_call {
@@ -115,4 +115,4 @@ std::string report_of(placed_call const& mine, placed_call const& other, Line co
                       : "; all ranks of a team must call the same collectives in the same order"});
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

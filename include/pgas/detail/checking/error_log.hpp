@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The latest error of each rank, with the calls that led to it.
 ///
@@ -115,4 +115,4 @@ class error_recorder final : public error_listener {
   error_listener* before_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

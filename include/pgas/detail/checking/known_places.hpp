@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <pgas/detail/checking/line_of_calls.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A place of the program: the calls that lead there.
 struct call_path {
@@ -41,4 +41,4 @@ class known_places {
   call_chains chains_;  ///< those that this rank has looked up
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

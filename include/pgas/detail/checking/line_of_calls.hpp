@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A chain of calls in one file of the program, for a report.
 struct code_addresses {
@@ -246,4 +246,4 @@ inline void find_lines_of_calls(std::span<void const* const> a, std::span<void c
   line_lookup::of_process().ask_for(both);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Finds out whether memory of this process is still mapped, so that a checker does not crash on a buffer
 /// that the program has unmapped.
@@ -274,4 +274,4 @@ class open_buffers {
   std::uint64_t begun_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

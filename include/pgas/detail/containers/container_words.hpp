@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The elements of a container on all ranks: a window, in an epoch that is open while the container lives.
 ///
@@ -66,9 +66,9 @@ class element_store {
   std::optional<view_type> last_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The control words of such a control have read-modify-writes, which most containers need. Those of all
 /// backends do, except `pool_map`, whose hosts share no atomic operation.
@@ -112,4 +112,4 @@ void agree_on_home(handshake<Backend>& shake, rank_t home, rank_t ranks) {
 }
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <pgas/concepts/part_is.hpp>
 #include <pgas/detail/containers/map_table.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// in_batches where parts may be far: the keys of one owner follow one another within a batch.
 template <bool writes, class Table, class PlaceOf, class Use>
@@ -57,4 +57,4 @@ void in_batches(Table const& table, std::size_t total, PlaceOf const& place_of, 
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The slots of a bucket that may hold a key, found by tags without a branch for each slot. So a lookup
 /// rarely compares more than one key. Where comparing is one instruction, map_home_line needs no tags.
@@ -274,4 +274,4 @@ class map_words {
   std::uint64_t* near_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The effect of an operation on the set of keys.
 enum class map_change {
@@ -360,4 +360,4 @@ class map_chain {
   std::uint32_t hash_;  ///< the bits that chose the home bucket, and choose those of extents
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

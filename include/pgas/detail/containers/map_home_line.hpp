@@ -10,7 +10,7 @@
 #include <pgas/detail/containers/map_table.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Whether two keys are equal exactly if their words are.
 template <class Key, class Equal>
@@ -167,4 +167,4 @@ class map_home_line {
   std::size_t first_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

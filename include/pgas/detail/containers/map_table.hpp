@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The buckets of a part: a line of two counts; home buckets; overflow buckets; extents.
 ///
@@ -190,4 +190,4 @@ class map_table {
   std::vector<opened_part> parts_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

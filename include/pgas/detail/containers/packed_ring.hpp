@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A bounded queue in memory that all ranks reach by loads and stores: a ring of cells, each of which has its
 /// turn beside its element.
@@ -299,4 +299,4 @@ class packed_ring {
   word known_head_ = 0;  ///< `head` at most, as this rank has last seen it
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <pgas/concepts/control.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The ranks that take elements out of a queue.
 enum class takers {
@@ -37,4 +37,4 @@ struct ring_places {
 };
 
 }  // namespace detail
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's deque of tasks. A part of it is private; the other part is offered to thieves.
 ///
@@ -174,4 +174,4 @@ class split_deque {
   std::deque<value_type> private_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

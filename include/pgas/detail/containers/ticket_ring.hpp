@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A bounded queue: a ring of cells, for each of which a ticket says whose turn it is.
 ///
@@ -362,4 +362,4 @@ class ticket_ring {
   word known_head_ = 0;  ///< `head` at most, as this rank has last seen it
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Throws errc::out_of_range unless `owner` is one of `ranks` ranks and has a control word `i` of `count`.
 /// `self` is this rank's number in the job, and `label` names the words' window or team.
@@ -91,4 +91,4 @@ template <control_slot Slot>
   slot.store(value, order);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// By which operation a collective folds, and elements of which kind and length, in 32 bits that other ranks
 /// can read. 0: it folds nothing.
@@ -198,4 +198,4 @@ template <class C>
   if constexpr (comparing_control<C>) of.compare_call(call, label);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <pgas/concepts/protocol.hpp>
 #include <pgas/detail/control/cells.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Post protocols learn from one sum at each target that all origins have completed.
 ///
@@ -61,4 +61,4 @@ class completion_counter {
   word expected_ = 0;  ///< the value of the counter when every exposure so far is over
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Tells every rank the least of all ranks' words, for up to `Width` words at once, in ceil(log2 n) rounds.
 ///
@@ -60,4 +60,4 @@ class least_words {
   word calls_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

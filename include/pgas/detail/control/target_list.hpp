@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The targets of a rank's transfers under way, in order. Memory grows with the targets, not with the ranks.
 class target_list {
@@ -41,4 +41,4 @@ class target_list {
   std::vector<rank_t> targets_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/detail/control/cells.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// This channel carries messages of a few bits from each rank to each rank, in control words.
 ///
@@ -57,4 +57,4 @@ class word_channel {
   std::vector<word> sent_;  ///< the number of messages to each receiver
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/concepts/control.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The shares of such a control's ranks are equally far apart, and a word is no more than its address.
 /// `share(rank)` is the first word of a rank's share. Words of a share are `stride` bytes apart.
@@ -66,4 +66,4 @@ class word_rows<Control> {
   std::ptrdiff_t share_;  ///< of one rank, in bytes
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

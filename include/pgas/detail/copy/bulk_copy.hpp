@@ -7,7 +7,7 @@
 #include <pgas/detail/copy/short_copy.hpp>
 #include <pgas/detail/processor/streaming_stores.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 using processor::end_streaming;
 
@@ -47,4 +47,4 @@ inline void bulk_copy(std::byte* to, std::byte const* from, std::size_t bytes) n
   bulk_copy(to, bytes, from, bytes, 1, bytes);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

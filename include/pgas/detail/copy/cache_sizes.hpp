@@ -8,7 +8,7 @@
 #include <optional>
 #include <pgas/detail/process/setting.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// PGAS_CACHED_BYTES, if it is set. Throws if it is no number, so a job looks at it when it starts.
 inline std::optional<std::size_t> cached_bytes_given() {
@@ -30,4 +30,4 @@ inline std::size_t longest_cached_copy() {
   return bytes;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Returns whether two runs of `bytes` bytes have a byte in common. Memory at null overlaps nothing.
 inline bool overlap(void const* a, void const* b, std::size_t bytes) noexcept {
@@ -45,4 +45,4 @@ inline bool rows_overlap(void const* a, std::size_t a_pitch, void const* b, std:
   return rows_meet(x, a_pitch, y, b_pitch, rows, row_bytes);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Copies the first and the last `Piece` bytes, which may overlap. Both loads precede both stores.
 template <std::size_t Piece>
@@ -38,4 +38,4 @@ inline void copy_short(std::byte* to, std::byte const* from, std::size_t bytes) 
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <pgas/detail/copy/bulk_copy.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A vector of `Bytes` bytes. Each of its lanes is an element, or a part of one that is larger than 8 bytes.
 template <std::size_t Bytes, std::size_t ElementBytes>
@@ -258,4 +258,4 @@ void transpose_plane(T const* from, std::size_t from_pitch, T* to, std::size_t t
   in_bytes(transpose_blocks_in_16<sizeof(T)>, streams, then);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A lock on one rank's part that the object holds for its life: a cell of that rank, taken by an exchange.
 template <control Control>
@@ -122,4 +122,4 @@ class element_lock {
   typename State::element_lock_type lock_;  // declared last: its release has the scope, too
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The first element of a part if a view has announced that it modifies single elements there, else null. A
 /// copy of the view has to announce so itself. An operation loads the address anyway, so a null address takes
@@ -231,4 +231,4 @@ struct no_element_modes {
   static void withdraw_all() noexcept {}
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

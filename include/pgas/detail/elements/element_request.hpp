@@ -8,7 +8,7 @@
 #include <pgas/vocabulary/op.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The type of an element as a number, since a message carries no type.
 enum class element_kind : std::uint8_t { none, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
@@ -146,4 +146,4 @@ inline std::optional<std::uint64_t> carry_out(element_request const& request, st
   });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

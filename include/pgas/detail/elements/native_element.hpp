@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/op.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The types whose elements the processor modifies atomically.
 template <class T>
@@ -58,4 +58,4 @@ class native_element {
   std::atomic_ref<T> element_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The operations of a segment whose put and get no other rank interrupts: they are complete when they
 /// return, and a read followed by a write is atomic.
@@ -49,4 +49,4 @@ class uninterrupted_segment {
   [[nodiscard]] Segment& self() noexcept { return static_cast<Segment&>(*this); }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

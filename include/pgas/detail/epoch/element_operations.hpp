@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The number of elements combined as one block. GCC 12 at -O2 makes vector code only of a loop of constant
 /// length.
@@ -361,4 +361,4 @@ class element_operations {
   announced_type& announced_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

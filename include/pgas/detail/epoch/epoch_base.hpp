@@ -11,7 +11,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The state of an epoch object.
 enum class epoch_phase : unsigned char {
@@ -130,4 +130,4 @@ class epoch {
   epoch_phase phase_ = epoch_phase::open;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

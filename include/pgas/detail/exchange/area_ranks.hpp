@@ -4,7 +4,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// All ranks of a team, for a shared area.
 template <class Control>
@@ -34,4 +34,4 @@ class ranks_of_node {
   rank_t rank_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

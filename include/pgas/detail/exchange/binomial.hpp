@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The number of bits that count the ranks of a team: of rounds whose distance doubles.
 constexpr unsigned doublings(rank_t ranks) noexcept {
@@ -179,4 +179,4 @@ steps scatter_down(M& m, bytes_in all, block_sizes const& sizes, bytes_out mine,
   if (tree.levels() > 0) copy_bytes(mine.data(), blocks.data(), mine.size());
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/folding.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Stands for a number of bytes that not all ranks know.
 inline constexpr std::size_t unknown_bytes = std::numeric_limits<std::size_t>::max();
@@ -116,4 +116,4 @@ inline block_sizes shares(std::size_t bytes, std::size_t unit, rank_t ranks) {
   return {counts, unit};
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// An eager medium is a posting medium on which ranks also wait in place: `wait_free(i)` and `wait_posted(r,
 /// i)` return when `until_free(i)` and `posted(r, i)` go on. `has_posted(r, i)` says whether the latter would
@@ -229,4 +229,4 @@ struct eager_exchange {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

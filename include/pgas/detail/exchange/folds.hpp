@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/folding.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Folds piece i for a root above rank 1 whose result replaces its elements. The elements are copied to the
 /// root's shared area first.
@@ -367,4 +367,4 @@ steps scan_on_areas(M& m, bytes_in mine, bytes_out result, folding fold, bool is
   if (self != 0) m.end();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

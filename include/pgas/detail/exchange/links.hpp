@@ -14,7 +14,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Streams of pieces between the ranks of a team whose distance is a power of two, over any segment.
 ///
@@ -261,4 +261,4 @@ class links {
   plain_list<std::byte> scratch_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

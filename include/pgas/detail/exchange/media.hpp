@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A message buffer of each rank in any segment, and its flags in control words: a buffering_medium.
 ///
@@ -269,4 +269,4 @@ class node_media {
   links_type between_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

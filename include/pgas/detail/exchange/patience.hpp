@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// How the steps of a team's collectives wait for control words: in place, or by suspension.
 ///
@@ -143,4 +143,4 @@ class patience {
   waiting suspended_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

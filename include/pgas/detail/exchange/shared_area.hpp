@@ -20,7 +20,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A shared area of each rank, into which the rank posts pieces that all other ranks of the team read in
 /// place. `Ranks` may be the ranks of one node; then only their parts of the segment are in memory.
@@ -380,4 +380,4 @@ class shared_area {
   plain_list<word> read_;  ///< the number up to which each rank has read, as far as this rank knows
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/block_sizes.hpp>
 #include <pgas/vocabulary/folding.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Messages of at least this many bytes may be copied straight between the ranks' memory. The sender then
 /// waits for the last reader, which costs less than a second copy.
@@ -58,4 +58,4 @@ inline bool do_overlap(bytes_in a, bytes_out b) noexcept {
   return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

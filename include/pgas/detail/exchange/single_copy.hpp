@@ -8,7 +8,7 @@
 #include <pgas/detail/exchange/shared_pieces.hpp>
 #include <pgas/detail/exchange/steps.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// System calls copy messages of at least this many bytes.
 inline constexpr std::size_t called_bytes = 32768;
@@ -129,4 +129,4 @@ steps receive_whole(M& m, rank_t sender, bytes_out data, std::size_t first = 0, 
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The steps of a collective on one rank, as a coroutine. It serves both forms of a collective: the blocking
 /// one, which waits for each word in place, and the one that returns a request.
@@ -78,4 +78,4 @@ class [[nodiscard]] steps {
   handle handle_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A failure of a file, in words that follow the file's name. It belongs to one rank; collective functions
 /// pass it to all ranks.
@@ -241,4 +241,4 @@ void with_file(carried_file<Array> const& carried, file const& plain, Use const&
   use(plain);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

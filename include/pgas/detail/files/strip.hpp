@@ -8,7 +8,7 @@
 #include <pgas/fence.hpp>
 #include <pgas/global_array.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Calls use(box, number of its first cell) for the cells of `range`, numbered in row-major order of an array
 /// of these extents. The boxes come in order, and are at most 2 N - 1.
@@ -200,4 +200,4 @@ class strip {
   index_range share_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

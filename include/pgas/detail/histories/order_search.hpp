@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories::detail {
+namespace PGAS_NAMESPACE::histories::detail {
 
 /// Which orders of a history's operations may explain their results.
 enum class order_of {
@@ -255,4 +255,4 @@ template <sequential_object S, class Shorten>
   return v;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories::detail
+}  // namespace PGAS_NAMESPACE::histories::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::histories::detail {
+namespace PGAS_NAMESPACE::histories::detail {
 
 /// A key or a value as a text: numbers and texts as such, values of other types as "..." unless a function
 /// `to_string` beside their type writes them.
@@ -42,4 +42,4 @@ template <class T>
   return all * 0xff51afd7ed558ccdU;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::histories::detail
+}  // namespace PGAS_NAMESPACE::histories::detail

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The sizes of parts that lie at equal distances, as an error names them: those of all ranks, or the largest
 /// and its rank.
@@ -19,4 +19,4 @@ inline std::string asked_text(std::span<std::size_t const> sizes) {
                   sizes.size(), " ranks takes as many addresses"});
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

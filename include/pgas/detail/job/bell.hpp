@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A bell is 32 bits of shared memory beside an awaited word. A rank sleeps on it until a store to the word.
 ///
@@ -162,4 +162,4 @@ template <std::size_t Words, class Word>
 }
 
 }  // namespace bell
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The memory that the ranks of a job and their supervisor share beside payload: phases, waits, the failure,
 /// and extents. It holds plain numbers and characters only, since ranks may be different programs at
@@ -137,4 +137,4 @@ struct job_block {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

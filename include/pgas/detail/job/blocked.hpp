@@ -5,7 +5,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A rank that waits or has finished, as a search for a deadlock has seen it.
 struct sighting {
@@ -115,4 +115,4 @@ struct sighting {
   return seen;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

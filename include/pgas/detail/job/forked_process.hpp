@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 // Functions that the program may lack: their addresses are null if no library has them. libc warns about
 // dlopen in each static program, so it is found by dlsym.
@@ -180,4 +180,4 @@ inline bool flush_output_of_process(std::FILE* file) noexcept {
   return !is_wanted;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

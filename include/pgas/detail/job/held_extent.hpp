@@ -4,7 +4,7 @@
 #include <pgas/detail/job/job.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's share of an extent of the arena. The destructor releases it.
 class held_extent {
@@ -39,4 +39,4 @@ class held_extent {
   bool held_ = true;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

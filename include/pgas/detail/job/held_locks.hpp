@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The lock on one part of a window as a number that all ranks of a job share; never 0.
 using lock_key = std::uint64_t;
@@ -86,4 +86,4 @@ class control_of_locks {
   return "the lock on rank " + std::to_string(part) + "'s part";
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

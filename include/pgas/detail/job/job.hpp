@@ -30,7 +30,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A handle of one rank, or of the supervisor, on a job, whose block and arena lie in a job_memory.
 ///
@@ -402,4 +402,4 @@ class job {
   bool shares_cores_ = block().ranks > block().cores;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

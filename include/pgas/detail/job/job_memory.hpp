@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The bytes of a huge page: one entry of a processor's translation buffer then stands for 512 small pages.
 inline constexpr std::uint64_t huge_page = std::uint64_t{1} << 21U;
@@ -206,4 +206,4 @@ class job_memory {
   ::ino_t file_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

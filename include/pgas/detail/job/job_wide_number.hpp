@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The calls of job_wide_number by this process.
 struct led_so_far {
@@ -27,4 +27,4 @@ inline std::string job_wide_text(char const* what, std::uint64_t number) {
          std::to_string(number >> 32U) + " leads";
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -22,7 +22,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A process, as /proc shows it.
 struct descendant {
@@ -327,4 +327,4 @@ job launch_processes(rank_t ranks, bool shared_arena, Main const& main) {
   return made;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

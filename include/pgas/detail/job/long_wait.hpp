@@ -12,7 +12,7 @@
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/function_ref.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A wait that has outlasted its spinning and its first yields. It continues to yield, and then sleeps if the
 /// job's wait_policy allows that. Meanwhile it detects whatever makes the wait futile.
@@ -296,4 +296,4 @@ class long_wait {
   bool published_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The ranks of a team as numbers in the job: all of them without a list, or some with one.
 class team_ranks {
@@ -76,4 +76,4 @@ inline void throw_failure(job const& j) {
   if (j.failed()) throw_error(j.failure_code(), j.failed_rank(), {j.failure_text()});
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

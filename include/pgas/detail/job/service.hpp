@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 struct job_block;
 
@@ -103,4 +103,4 @@ class adopted_services {
   service** theirs_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

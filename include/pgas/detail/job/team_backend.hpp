@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// What backends have in common: the ranks of a team, on one node. A backend that differs hides the member.
 template <class Backend>
@@ -66,4 +66,4 @@ template <class Backend>
   return all;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Runs main(job of the rank) on a thread for each rank. Returns when all have ended; throws if one failed.
 template <class Main>
@@ -41,4 +41,4 @@ void run_threads(job const& j, Main const& main) {
   throw_failure(j);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

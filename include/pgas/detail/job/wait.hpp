@@ -11,7 +11,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Tells the processor that this is a spin loop.
 inline void cpu_relax() noexcept {
@@ -175,4 +175,4 @@ inline void job::fence() const {
 
 static_assert(bootstrap<job>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// What the backends of emulated machines have in common: fibers of one thread, and reserved memory in
 /// registries.
@@ -73,4 +73,4 @@ class machine_backend : public team_backend<Backend> {
   rank_t self_;  ///< in the job
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// Ranks as text: the first `most`, and how many more.
 template <class Ranks>
@@ -80,4 +80,4 @@ template <class WaitOf, class LocksOf>
   return sentence + "; none of them can go on";
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// Reserved memory to which some ranks have still to attach. The last attach removes the entry.
 template <class Memory>
@@ -128,4 +128,4 @@ class rank_bootstrap {
   job job_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

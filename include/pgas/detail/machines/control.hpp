@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// A control word, and the cores that wait for its change.
 struct shared_word {
@@ -116,4 +116,4 @@ class control_on : public control_of_locks {
   [[nodiscard]] Control const& this_control() const noexcept { return static_cast<Control const&>(*this); }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// Runs one fiber for each core, one at a time, in an order that the options and the seed determine.
 ///
@@ -386,4 +386,4 @@ class scheduler {
   time_point started_ = clock::now();
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

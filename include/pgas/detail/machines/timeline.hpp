@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 /// Virtual time, in units that the machine chooses.
 using ticks = std::uint64_t;
@@ -87,4 +87,4 @@ class timeline {
   ticks past_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::emulation {
+namespace PGAS_NAMESPACE::detail::emulation {
 
 using pgas::emulation::dice;
 using pgas::emulation::scheduling;
@@ -153,4 +153,4 @@ class turn_order {
   std::size_t script_switches_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::emulation
+}  // namespace PGAS_NAMESPACE::detail::emulation

@@ -11,7 +11,7 @@
 #include <pgas/detail/types/scoped_value.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The messages of one window's protocols, in one mailbox. A message is the number of its line, and a word.
 ///
@@ -230,4 +230,4 @@ class mail_line {
   bool is_close_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A channel of messages that a backend's mailbox carries.
 ///
@@ -355,4 +355,4 @@ class mailed_channel {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A queue of messages of words, in one ring. The ring doubles when it is full, and never shrinks, so a queue
 /// whose senders are bounded allocates no more after a while.
@@ -55,4 +55,4 @@ class message_queue {
   std::size_t words_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

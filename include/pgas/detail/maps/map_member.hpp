@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Counts the clients that have ended a run of a map.
 ///
@@ -174,9 +174,9 @@ void require_room_for_answers(C const& on, words_of_answers need, std::string_vi
                  "room for ", room->words, "; take fewer ranks, or shorter keys and values"}));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// What a program may choose about a map on a channel.
 struct map_on_options {
@@ -386,4 +386,4 @@ struct map_of_messages {
   friend constexpr bool operator==(map_of_messages, map_of_messages) = default;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

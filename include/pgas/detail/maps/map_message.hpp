@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/transportable.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The queues of a channel that a map uses.
 enum map_queue : std::size_t {
@@ -159,4 +159,4 @@ class map_answer {
   std::size_t used_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Delivers messages to all ranks in one order for each sequencer.
 ///
@@ -205,4 +205,4 @@ class replicated_table : public map_member<Key, Value, C, Traits> {
   std::vector<rank_t> everyone_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -7,7 +7,7 @@
 #include <new>
 #include <pgas/concepts/messenger.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The memory of one messenger: all that it allocates, counted, and never more than a budget.
 ///
@@ -54,4 +54,4 @@ class bounded_memory final : public std::pmr::memory_resource {
   std::size_t most_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The policy by which a receiver lets messages arrive without a question. Each of them has reserved memory.
 ///
@@ -32,9 +32,9 @@ concept message_credits = std::constructible_from<C, detail::bounded_memory&, ra
                             c.plan(bytes, grant);
                           };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Senders have no credit: every message waits for its receiver's answer.
 struct no_credits {
@@ -131,4 +131,4 @@ class predicted_credits {
   std::size_t since_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <pgas/vocabulary/message_options.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
+namespace PGAS_NAMESPACE::detail::messages {
 
 /// One rank's side of Ferreras' flow control: what it does with each letter, and which letters it sends.
 ///
@@ -380,4 +380,4 @@ class flow : sender_side<Mailbox, Credits, Form> {
   bool is_at_work_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::messages
+}  // namespace PGAS_NAMESPACE::detail::messages

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A messenger that a backend's mailbox carries, with Ferreras' flow control; see messages::flow.
 ///
@@ -182,4 +182,4 @@ class mailed_messenger {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/messages/records.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
+namespace PGAS_NAMESPACE::detail::messages {
 
 /// The kinds of letters. Those of Ferreras have his names beside them.
 enum class letter_kind : std::uint8_t {
@@ -87,4 +87,4 @@ struct peer {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::messages
+}  // namespace PGAS_NAMESPACE::detail::messages

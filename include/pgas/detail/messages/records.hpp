@@ -9,7 +9,7 @@
 #include <pgas/detail/messages/bounded_memory.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
+namespace PGAS_NAMESPACE::detail::messages {
 
 /// A doubly linked list through the members `before` and `after` of its elements. It allocates nothing.
 template <class T>
@@ -137,4 +137,4 @@ class request_pool {
   chain<request> free_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::messages
+}  // namespace PGAS_NAMESPACE::detail::messages

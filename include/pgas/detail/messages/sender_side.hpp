@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::messages {
+namespace PGAS_NAMESPACE::detail::messages {
 
 /// What a rank sends with flow control: the letters, and the part of the protocol that moves its own
 /// messages. See flow for the whole protocol.
@@ -145,4 +145,4 @@ class sender_side {
   std::uint64_t news_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::messages
+}  // namespace PGAS_NAMESPACE::detail::messages

@@ -6,7 +6,7 @@
 #include <pgas/detail/mpi/session.hpp>
 #include <pgas/detail/mpi/shared_file.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// What the backends of MPI programs have in common. Backend has launch_on(communicator, main).
 template <class Backend>
@@ -31,4 +31,4 @@ class mpi_backend : public job_backend<Backend> {
   using job_backend<Backend>::job_backend;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

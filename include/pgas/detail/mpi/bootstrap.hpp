@@ -7,7 +7,7 @@
 #include <pgas/detail/mpi/member.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The bootstrap of ranks that are processes of MPI. Keys go by mail; a fence is a reduction that also counts
 /// the keys, so that no rank leaves it before each key has reached that rank.
@@ -50,4 +50,4 @@ class rank_bootstrap {
 };
 static_assert(bootstrap<rank_bootstrap>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

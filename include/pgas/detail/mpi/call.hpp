@@ -11,7 +11,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// Throws MPI's message about a call that has failed.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(int code, std::string_view call) {
@@ -40,4 +40,4 @@ inline void check_call(int code, std::string_view call) {
   std::abort();
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The head of a letter, which travels alone if the receiver of letters returns room.
 struct letter_head {
@@ -201,4 +201,4 @@ class letters {
   std::list<parcel> outgoing_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

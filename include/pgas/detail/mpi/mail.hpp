@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The mail of a job's ranks beside windows, by two-sided messages: failures, keys of the
 /// bootstrap, and waits.
@@ -257,4 +257,4 @@ class mail {
   host_name failed_host_{};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -11,7 +11,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// A mailbox of processes of MPI, whose letters a `Carrier` brings: `letters`, or the wire of `cluster`.
 ///
@@ -100,4 +100,4 @@ class mailbox {
   std::unique_ptr<service> service_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// A window of MPI that a communicator keeps. The objects of the library on this rank share it; when the last
 /// of them is destroyed, the window is unused.
@@ -375,4 +375,4 @@ class member {
   std::vector<std::shared_ptr<void const>> in_flight_;  ///< memory of operations that are under way
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The ranks of a communicator that can share memory with this rank, and a communicator of them.
 class node {
@@ -139,4 +139,4 @@ class node {
   std::vector<rank_t> ranks_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The types of which MPI modifies single elements: arithmetic ones of four and of eight bytes. Open MPI
 /// 4.1.4 on UCX also accepts smaller ones, reports success, and does nothing.
@@ -330,4 +330,4 @@ class rma_window {
   bytes_out own_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

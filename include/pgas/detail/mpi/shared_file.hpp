@@ -14,7 +14,7 @@
 
 #include <sys/uio.h>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// A file of a file system that several nodes share, by MPI-IO. MPI knows such systems: on NFS it locks what
 /// it writes, so that nodes which write into one page lose nothing.
@@ -92,4 +92,4 @@ class shared_file {
   MPI_File file_ = MPI_FILE_NULL;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Divides by a number of 2 or more that is known at run time: one multiplication where numbers are small.
 ///
@@ -86,4 +86,4 @@ class divisor {
   unsigned shift_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A hash of two numbers. Two pairs have the same one with probability 2^-64.
 [[nodiscard]] constexpr std::uint64_t number_of_pair(std::uint64_t of, std::int64_t and_of) noexcept {
@@ -14,4 +14,4 @@ namespace pgas::inline PGAS_ASSERTIONS::detail {
   return number ^ (number >> 31U);
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 // The part of <thread> that platform code needs. That header takes a program as long to compile as <vector>.
 
@@ -23,4 +23,4 @@ inline void sleep_nanoseconds(std::int64_t longest) noexcept {
   while (::nanosleep(&left, &left) != 0 && errno == EINTR) {}
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -54,7 +54,7 @@ extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
 }  // namespace __cxxabiv1
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The memory on which a fiber runs, from an owner's source.
 ///
@@ -229,6 +229,6 @@ class fiber {
 #endif
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
 #undef PGAS_UNSEEN_BY_TSAN

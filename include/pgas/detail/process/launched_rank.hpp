@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/rank.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// What a launcher has passed to a rank of its job, in PGAS_RANK, PGAS_RANKS and PGAS_JOB_FD.
 struct launched_rank {
@@ -56,4 +56,4 @@ inline void refuse_launcher(std::string_view why) {
     throw_error(errc::unsupported, -1, {why, ": start the program itself, without pgas-run"});
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

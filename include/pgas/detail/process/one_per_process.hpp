@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The objects that all shared objects of a process share.
 ///
@@ -157,4 +157,4 @@ T& one_per_thread() {
   return *at;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Holds back the signals of this thread that can be held back, as long as it lives.
 class uninterrupted {
@@ -168,4 +168,4 @@ class replacing_file {
   bool is_named_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A variable of the environment or an option of the command line: its name and the text that the user gave.
 ///
@@ -102,4 +102,4 @@ class setting {
   bool is_empty_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The bytes of a rank's stack on backends whose ranks are fibers, if the variable PGAS_STACK_BYTES chooses
 /// them; else `usual`.
@@ -104,4 +104,4 @@ class stack_watch {
   struct ::sigaction before_ {};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

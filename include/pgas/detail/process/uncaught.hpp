@@ -9,7 +9,7 @@
 #include <exception>
 #include <pgas/vocabulary/error.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Ends a program that catches no pgas::error with the error's sentence in one line, and with exit code 1.
 ///
@@ -80,4 +80,4 @@ class uncaught_errors {
   static inline thread_local int bodies = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -8,7 +8,7 @@
 #include <exception>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Tells whether an exception was thrown after this object was made and is still in flight. A destructor that
 /// synchronizes asks it: during such an exception it must not wait for other ranks.
@@ -60,4 +60,4 @@ class uncaught_since {
 #endif
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

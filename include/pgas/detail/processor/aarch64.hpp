@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::processor {
+namespace PGAS_NAMESPACE::processor {
 
 /// Armv8, in user mode if the system allows it (SCTLR_EL1.UCI; Linux does). Maintenance is to the point of
 /// coherency, which is memory.
@@ -48,4 +48,4 @@ struct aarch64 {
   [[gnu::always_inline]] static void drain_all() noexcept { asm volatile("dsb sy" : : : "memory"); }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::processor
+}  // namespace PGAS_NAMESPACE::processor

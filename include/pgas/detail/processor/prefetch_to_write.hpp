@@ -3,7 +3,7 @@
 
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Requests the line of an address that this thread will write soon. Never faults.
 ///
@@ -19,4 +19,4 @@ template <class T>
 #endif
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -23,7 +23,7 @@
 /// The order matters: speculation may fetch a line again that was dropped before the flag was seen, and the
 /// data may not be in memory then.
 /// Source: the processors' manuals; processor/*.hpp states the ordering rules beside each instruction.
-namespace pgas::inline PGAS_ASSERTIONS::processor {
+namespace PGAS_NAMESPACE::processor {
 
 #if defined(__x86_64__)
 using here = x86_64;
@@ -85,4 +85,4 @@ inline char const* drop_instruction() noexcept {
   return here::with_drop([](auto step) { return decltype(step)::name; });
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::processor
+}  // namespace PGAS_NAMESPACE::processor

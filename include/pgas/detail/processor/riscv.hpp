@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::processor {
+namespace PGAS_NAMESPACE::processor {
 
 /// RISC-V with Zicbom, in user mode if the system allows it (senvcfg.CBCFE).
 struct riscv {
@@ -43,4 +43,4 @@ struct riscv {
   [[gnu::always_inline]] static void drain_all() noexcept { asm volatile("fence rw, rw" : : : "memory"); }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::processor
+}  // namespace PGAS_NAMESPACE::processor

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::processor {
+namespace PGAS_NAMESPACE::processor {
 
 /// True if stream_lines passes the caches. Sanitizers cannot see into assembly, so there it is a memcpy.
 inline constexpr bool has_streaming_stores =
@@ -65,4 +65,4 @@ inline void end_streaming() noexcept {
 #endif
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::processor
+}  // namespace PGAS_NAMESPACE::processor

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::processor {
+namespace PGAS_NAMESPACE::processor {
 
 /// x86-64, in user mode: an instruction can write a line back and keep or drop it, but none can discard a
 /// line.
@@ -150,4 +150,4 @@ struct x86_64 {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::processor
+}  // namespace PGAS_NAMESPACE::processor

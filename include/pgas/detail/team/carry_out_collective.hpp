@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Further facts of a call, the same on all ranks.
 struct call_facts {
@@ -150,4 +150,4 @@ Result carry_out_collective(std::shared_ptr<State> const& state, collective_name
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

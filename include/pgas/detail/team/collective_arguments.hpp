@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The preconditions of a team's collectives. `Self` has `state()`, the team's. Each check throws
 /// errc::invalid_argument with the rank and the operation.
@@ -148,4 +148,4 @@ bytes_out out_bytes(R& range) noexcept {
   return std::as_writable_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

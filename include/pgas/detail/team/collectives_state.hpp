@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's share of what the collectives of one team need: media on control words of the team, memory that
 /// is made when the first collective needs it, and the queue of those that have been started.
@@ -378,4 +378,4 @@ class collectives_state {
   typename work_of<Backend>::type working_{};  ///< null while it does not work
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

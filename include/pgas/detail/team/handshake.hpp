@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A handshake lets the ranks of a team make something together. One rank reserves memory, every rank learns
 /// the handle and attaches to the memory, and every rank learns whether all succeeded.
@@ -156,4 +156,4 @@ class handshake {
   std::array<char, 240> why_{};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <pgas/vocabulary/rank.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The epochs that are open on a window and in which this rank accesses parts: none, one of any kind but a
 /// lock, or locks.
@@ -50,4 +50,4 @@ class open_accesses {
   plain_list<unsigned char> has_lock_;  ///< of each part
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

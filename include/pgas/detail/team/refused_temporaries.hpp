@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 template <class R>
 inline constexpr bool has_elements_inside = false;
@@ -127,4 +127,4 @@ struct refuses_temporaries_of_arrays {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -11,7 +11,7 @@
 #include <utility>
 
 /// The ranks of two windows or arrays, which may be of different teams. `State` is that of a window.
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Returns whether the two states belong to one team.
 template <class A, class B>
@@ -79,4 +79,4 @@ void check_same_ranks(A const& a, B const& b, std::string_view operation) {
   PGAS_EXPECTS(light, ranks_in_common(a, b) == common_ranks::all, throw_other_ranks(a, b, operation));
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

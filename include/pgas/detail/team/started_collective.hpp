@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A collective that has been called and may not have ended yet. Its functions take its base, since they know
 /// the derived type.
@@ -59,4 +59,4 @@ class collective_queue {
   started_collective* last_ = nullptr;  ///< the last one, unless the queue is empty
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -11,7 +11,7 @@
 #include <pgas/team/default_protocols.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Work of a rank that `team.progress()` carries on, such as its tasks.
 class advanced_by_progress {
@@ -86,4 +86,4 @@ struct team_state {
   std::uint64_t number;  ///< the same on every rank, and another one than that of any other team of the job
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A drawing that is written as SVG; lengths are pixels.
 class svg_canvas {
@@ -55,4 +55,4 @@ class svg_canvas {
   std::string body_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

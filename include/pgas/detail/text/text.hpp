@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A part of a message: text that outlives the call, or a whole number.
 class text_piece {
@@ -118,4 +118,4 @@ constexpr std::uint64_t type_hash() noexcept {
   return hash;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 template <class...>
 inline constexpr bool always_false = false;
@@ -30,4 +30,4 @@ using anything_but_braces = any_argument<false>;
 template <class None>
 struct misused {};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

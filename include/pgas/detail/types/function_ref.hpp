@@ -4,7 +4,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 template <class Signature>
 class function_ref;
@@ -33,4 +33,4 @@ class function_ref<Result(Arguments...)> {
   Result (*call_)(void*, Arguments...);
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

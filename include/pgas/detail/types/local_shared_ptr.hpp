@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The number of local_shared_ptr to an object of any type.
 struct use_count {
@@ -97,4 +97,4 @@ class local_use {
   T* object_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

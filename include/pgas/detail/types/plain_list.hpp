@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The memory of a plain_list and the number of its elements. It is compiled once for all types of elements.
 class list_memory {
@@ -104,4 +104,4 @@ class plain_list {
   list_memory memory_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

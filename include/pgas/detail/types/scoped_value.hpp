@@ -4,7 +4,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Gives a variable another value as long as it lives.
 template <class T>
@@ -20,4 +20,4 @@ class [[nodiscard]] scoped_value {
   T before_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

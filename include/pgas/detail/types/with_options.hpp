@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Runs this thread's launches with these options while it lives.
 template <class Options>
@@ -29,4 +29,4 @@ class with_options {
   Options before_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

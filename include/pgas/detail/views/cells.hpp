@@ -11,7 +11,7 @@
 #include <range/v3/view/facade.hpp>
 #include <tuple>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A view of this rank's own part with signed indices in all dimensions. In one dimension a span would not
 /// accept negative ones.
@@ -208,4 +208,4 @@ class shell_view : public ranges::view_facade<shell_view<View, N>, ranges::finit
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Elements of several memories, one of each at a time.
 template <class... T>
@@ -211,4 +211,4 @@ class numbered_rows {
   std::array<divisor, N> counts_{};  ///< of the dimensions between the first and the last
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/vocabulary/error.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Lives while a thread opens, synchronizes or closes an epoch. Throws errc::wrong_order if another thread of
 /// the rank is in such a call, on whatever window.
@@ -58,4 +58,4 @@ class only_call {
   std::atomic<bool>* mark_ = nullptr;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -21,7 +21,7 @@
 #include <pgas/vocabulary/rows_of.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 template <class Epoch, class State, hints Hints>
 class accesses;
@@ -256,4 +256,4 @@ struct window_state : use_count, lock_holder {
   }
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/hints.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One rank's part of a window as an open epoch reaches it: the state and the rank. If the part may be near,
 /// it also holds its address, which is null if the part is far.
@@ -190,4 +190,4 @@ class target_part {
   rank_t rank_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/vocabulary/hints.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The boundaries of several windows as one boundary, for a signal that covers all of them.
 template <boundary... Each>
@@ -46,9 +46,9 @@ class joined_boundary<First, Others...> {
 };
 static_assert(boundary<joined_boundary<no_boundary>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 /// The memory that an epoch's boundary makes agree: this rank's own part (an exposure), the parts it accesses
 /// (an access), or both (a fence, a lock).
@@ -181,4 +181,4 @@ class window_boundary {
 };
 static_assert(boundary<window_boundary<detail::cache_archetype, detail::any_policy, boundary_of::both>>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -11,7 +11,7 @@
 #include <pgas/machines/scc/mesh.hpp>
 #include <pgas/vocabulary/error.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace detail::scc {
 
@@ -258,4 +258,4 @@ inline void write_heat_map(traffic const& t, std::filesystem::path const& file) 
 
 }  // namespace scc
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -6,7 +6,7 @@
 #include <pgas/detail/machines/scc/chip.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
+namespace PGAS_NAMESPACE::scc {
 
 /// Interrupts between the cores of a team, for one of its ranks: it raises any core's pin, and handles its
 /// own.
@@ -101,4 +101,4 @@ class interrupts {
   rank_t self_;  ///< number in the job
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::scc
+}  // namespace PGAS_NAMESPACE::scc

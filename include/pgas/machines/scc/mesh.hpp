@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS {
+namespace PGAS_NAMESPACE {
 
 namespace scc {
 
@@ -231,4 +231,4 @@ class arbiter {
 
 }  // namespace detail::scc
 
-}  // namespace pgas::inline PGAS_ASSERTIONS
+}  // namespace PGAS_NAMESPACE

@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
+namespace PGAS_NAMESPACE::scc {
 
 /// A rank's use of a control word, which may order it after other ranks.
 struct word_use {
@@ -171,4 +171,4 @@ struct options {
 /// Runs this thread's launches with these options while it lives.
 using with_options = detail::with_options<options>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::scc
+}  // namespace PGAS_NAMESPACE::scc

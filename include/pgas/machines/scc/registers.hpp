@@ -3,7 +3,7 @@
 
 #include <pgas/detail/machines/scc/chip.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
+namespace PGAS_NAMESPACE::scc {
 
 /// A core's test-and-set register. Each access reaches the register itself, and is a scheduling point.
 class test_and_set_register {
@@ -71,4 +71,4 @@ class increment_register {
   std::size_t index_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::scc
+}  // namespace PGAS_NAMESPACE::scc

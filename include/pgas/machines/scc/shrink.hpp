@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// Calls fails(subset) for the subsets of `count` switches, in order, until one fails or `runs` are used up.
 template <class Fails>
@@ -22,9 +22,9 @@ bool some_subset_fails(std::vector<pgas::scc::switch_point> const& all, std::siz
   return false;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
+namespace PGAS_NAMESPACE::scc {
 
 /// The fewest changes of turns with which a program still fails, taken from those of a failing run.
 ///
@@ -92,4 +92,4 @@ inline std::string to_string(std::vector<switch_point> const& switches) {
   return text.empty() ? "no change of turns" : text;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::scc
+}  // namespace PGAS_NAMESPACE::scc

@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::scc {
+namespace PGAS_NAMESPACE::scc {
 
 /// Virtual time in cycles of 3.2 GHz: each possible clock of the chip takes a whole number of them.
 using ticks = std::uint64_t;
@@ -137,4 +137,4 @@ enum class placement {
   central,      ///< at one controller
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::scc
+}  // namespace PGAS_NAMESPACE::scc

@@ -7,7 +7,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::simulated {
+namespace PGAS_NAMESPACE::simulated {
 
 /// Virtual time in picoseconds.
 using ticks = std::uint64_t;
@@ -149,4 +149,4 @@ inline constexpr network round_numbers{.name = "round_numbers",
 /// The networks that PGAS_NETWORK may name; the first is the default.
 inline constexpr std::array<network const*, 3> all_networks{&infiniband, &cray_gemini, &round_numbers};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::simulated
+}  // namespace PGAS_NAMESPACE::simulated

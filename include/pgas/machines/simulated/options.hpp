@@ -12,7 +12,7 @@
 #include <pgas/machines/simulated/network.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::simulated {
+namespace PGAS_NAMESPACE::simulated {
 
 /// The operations of one rank to ranks at one distance.
 struct operations {
@@ -108,4 +108,4 @@ struct options {
 /// Runs this thread's launches with these options while it lives.
 using with_options = detail::with_options<options>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::simulated
+}  // namespace PGAS_NAMESPACE::simulated

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::tile_machine {
+namespace PGAS_NAMESPACE::tile_machine {
 
 using emulation::decisions;
 using emulation::dice;
@@ -132,4 +132,4 @@ struct counters {
   cycles charged = 0;            ///< by the program
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::tile_machine
+}  // namespace PGAS_NAMESPACE::tile_machine

@@ -7,7 +7,7 @@
 #include <pgas/maps/model/workload.hpp>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::map_model {
+namespace PGAS_NAMESPACE::map_model {
 
 /// The six maps of the thesis; maps/ has them.
 enum class map_kind {
@@ -214,4 +214,4 @@ struct spells {
   return {};
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::map_model
+}  // namespace PGAS_NAMESPACE::map_model

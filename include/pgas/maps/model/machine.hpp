@@ -3,7 +3,7 @@
 
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::map_model {
+namespace PGAS_NAMESPACE::map_model {
 
 /// The lengths of the messages of the six maps, in words of 64 bits.
 ///
@@ -77,4 +77,4 @@ inline constexpr machine intermediate{.interrupt = 4};
 /// The same with such interrupts and a broadcast in hardware.
 inline constexpr machine ideal{.interrupt = 4, .sends_to_many = true};
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::map_model
+}  // namespace PGAS_NAMESPACE::map_model

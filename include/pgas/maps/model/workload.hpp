@@ -6,7 +6,7 @@
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::map_model {
+namespace PGAS_NAMESPACE::map_model {
 
 /// A program's work on a map. The names in brackets are those of the thesis.
 struct workload {
@@ -52,4 +52,4 @@ struct workload {
   return most > 0 ? sum / (most * static_cast<double>(loads.size())) : 1;
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::map_model
+}  // namespace PGAS_NAMESPACE::map_model

@@ -23,7 +23,7 @@
 #include <thread>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// The places of a rank's operations, numbered in the memory that all ranks share.
 using places = known_places<memory>;
@@ -396,4 +396,4 @@ class checker {
   delays delays_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// The times at which accesses to one window were complete, in memory that all ranks share: a log of each
 /// rank's flushes of each target, and of the boundaries that published its own stores.
@@ -112,4 +112,4 @@ class completions {
   bool has_stored_ = false;     ///< in the own part, since the last boundary
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking

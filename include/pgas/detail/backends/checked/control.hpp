@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// See rooted_control. The root leaves its knowledge beside that of messages, for each rank of the team. A
 /// rank may find the knowledge of a later call of the root there. Then it acquires too much, and a race may
@@ -58,9 +58,9 @@ class [[nodiscard]] rooted_order {
   vector_clock before_{};  ///< what the program may rely on
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A mailbox of another backend. A message also carries what its sender knows.
 template <mailbox Inner, class Rules = checking::every_rule>
@@ -276,4 +276,4 @@ class checked_control : public Inner {
   std::vector<rank_t> in_job_;  ///< the numbers of the team's ranks
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -40,7 +40,7 @@ void __tsan_release(void* address);                          // NOLINT
 }
 #endif
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Whether the thread sanitizer watches this program.
 #if defined(PGAS_TELLS_ORDER)
@@ -111,11 +111,11 @@ class hidden_from_sanitizer {
 #endif
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail
 
 #undef PGAS_TELLS_ORDER
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// Holds a lock in memory that all ranks share, hidden from the thread sanitizer. A rank may die while it
 /// holds a lock, so a rank that waits for long checks whether the job has failed, and then throws.
@@ -396,4 +396,4 @@ class memory {
   std::byte* words_ = nullptr;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking

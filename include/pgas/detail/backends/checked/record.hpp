@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// The most ranks of a checked job: a record has six bits for its rank.
 inline constexpr rank_t most_ranks = 64;
@@ -228,4 +228,4 @@ class record {
   std::uint64_t bits_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking

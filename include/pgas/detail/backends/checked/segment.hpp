@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Memory of another backend. Each access to it is checked, also those of a rank to its own part. So the part
 /// is no span, as on memory with private copies, and each load and store is a call.
@@ -326,4 +326,4 @@ class checked_segment : private Inner {
   bool is_copying_ = false;                        ///< loads and gets are no accesses of the program
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

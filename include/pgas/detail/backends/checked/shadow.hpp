@@ -7,7 +7,7 @@
 #include <pgas/detail/backends/checked/memory.hpp>
 #include <pgas/detail/backends/checked/record.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::checking {
+namespace PGAS_NAMESPACE::detail::checking {
 
 /// The earlier accesses to each byte of the arena that later accesses must be ordered with.
 ///
@@ -253,4 +253,4 @@ class shadow {
   job const* job_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::checking
+}  // namespace PGAS_NAMESPACE::detail::checking

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The places of a user window's parts in the shadow memory, in zeroed memory that all ranks share: the parts
 /// themselves lie in no arena.
@@ -184,4 +184,4 @@ struct checked_user_memory<Inner, Rules> {
   using segment_type = checked_user_segment<typename Inner::user_segment_type, Rules>;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

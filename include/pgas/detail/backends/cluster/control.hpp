@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The mailbox of ranks on several nodes: messages to a rank of the own node lie in shared memory, as on
 /// process_map, and packets carry the others.
@@ -302,4 +302,4 @@ static_assert(control_of_nodes<cluster_control> && one_way_cell<cluster_control:
               confirmed_word<cluster_control::cell_type> && confirmed_word<cluster_control::slot_type> &&
               roomy_slot<cluster_control::slot_type>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <pgas/vocabulary/request.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// The request of an rput or rget. A transfer on this node is over at once. The destructor waits for another,
 /// since MPI uses private memory until then.
@@ -215,4 +215,4 @@ class far_parts {
   target_list under_way_;  ///< the targets of transfers that may be under way
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

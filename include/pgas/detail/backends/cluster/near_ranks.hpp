@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// The memory of this rank that other nodes reach: each part or share of words under the number that all
 /// ranks of its team know.
@@ -76,4 +76,4 @@ class near_ranks {
   std::vector<rank_t> scattered_;  ///< all of them, if they are no range
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// The operation that a request asks of its receiver, on the receiver's own memory.
 enum class action : std::uint8_t {
@@ -266,4 +266,4 @@ struct peer {
   std::size_t position = 0;  ///< the bytes of the first waiting packet that have been carried out
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// Packets of requests between ranks of different nodes. `Receiver` derives from it, and its
 /// carry_out(peer, head, body) carries out a request.
@@ -377,4 +377,4 @@ class packets {
   std::size_t next_arrival_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

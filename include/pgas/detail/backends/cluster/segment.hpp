@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The bytes of each part: one number if all are equal, else a table.
 class part_sizes {
@@ -203,4 +203,4 @@ using cluster_user_segment = segment_of_nodes<own_memory>;
 static_assert(local_segment<cluster_user_segment> && !partly_shared_segment<cluster_user_segment>);
 static_assert(ordered_segment<cluster_user_segment> && !strided_segment<cluster_user_segment>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #include <pgas/detail/backends/cluster/packet.hpp>
 #include <pgas/detail/backends/process_map/control.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// The element that a request names, and what to do with it.
 inline element_request element_request_of(request_head const& head, bytes_in body) noexcept {
@@ -69,4 +69,4 @@ inline word carry_out_on_word(request_head const& head, bytes_in body, std::byte
   }
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

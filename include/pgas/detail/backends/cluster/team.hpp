@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// One rank's membership in the job, and its wire. All waits of the rank serve the wire if the job has
 /// several nodes. On one node they sleep as on process_map, until the first window over memory that ranks
@@ -349,4 +349,4 @@ class team {
   std::string failure_;                      ///< why this rank could reserve no memory
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::cluster {
+namespace PGAS_NAMESPACE::detail::cluster {
 
 /// A rank's wire to the ranks of other nodes: it sends this rank's requests, and carries out theirs.
 ///
@@ -383,4 +383,4 @@ class wire : public packets<wire> {
   std::vector<peer*> unsettled_;  ///< the peers with changes of words that may be under way
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::cluster
+}  // namespace PGAS_NAMESPACE::detail::cluster

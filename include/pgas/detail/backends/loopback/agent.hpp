@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
+namespace PGAS_NAMESPACE::detail::loopback {
 
 /// The answer to a question. The answering agent writes it, and the asking rank reads it.
 struct reply {
@@ -393,4 +393,4 @@ class held_memory {
   memory_id id_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback
+}  // namespace PGAS_NAMESPACE::detail::loopback

@@ -11,7 +11,7 @@
 #include <pgas/detail/job/service.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Letters from agent to agent, at most 16 under way from each sender to each receiver. A receiver that
 /// removes a letter returns room for one to its sender. Memory: a queue and a number for each rank, and the
@@ -279,4 +279,4 @@ class message_control : public control_of_locks {
 };
 static_assert(control<message_control>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
+namespace PGAS_NAMESPACE::detail::loopback {
 
 /// The request of a message. Every message but `answer` goes to the owner of the memory that it names.
 enum class message_kind : std::uint8_t {
@@ -92,4 +92,4 @@ inline message head_of(packet const& bytes) noexcept {
 }
 inline bytes_in body_of(packet const& bytes) noexcept { return bytes_in(bytes).subspan(sizeof(message)); }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback
+}  // namespace PGAS_NAMESPACE::detail::loopback

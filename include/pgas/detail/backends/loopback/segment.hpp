@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
+namespace PGAS_NAMESPACE::detail::loopback {
 
 /// A question about payload that is under way, and the destination of the answer's rows.
 ///
@@ -79,9 +79,9 @@ class transfer_request {
 };
 static_assert(request<transfer_request>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback
+}  // namespace PGAS_NAMESPACE::detail::loopback
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload that only its owner can reach: every access to another rank's part is a message to that rank's
 /// agent.
@@ -330,4 +330,4 @@ static_assert(local_segment<message_segment> && !shared_segment<message_segment>
 static_assert(atomic_segment<message_segment, double, op::sum> &&
               atomic_segment<message_segment, char, op::bit_xor>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

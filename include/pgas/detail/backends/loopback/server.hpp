@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::loopback {
+namespace PGAS_NAMESPACE::detail::loopback {
 
 /// The name of a team's memory: the reserving rank in the high bits, and a number that is unique at that
 /// rank.
@@ -312,4 +312,4 @@ class server {
       refused_;  ///< refused puts, until their sender's next flush
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::loopback
+}  // namespace PGAS_NAMESPACE::detail::loopback

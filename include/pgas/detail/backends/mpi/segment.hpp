@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload in a window of MPI. A transfer is a call of MPI, and a flush is MPI's flush.
 ///
@@ -292,4 +292,4 @@ class rma_segment {
 static_assert(local_segment<rma_segment> && strided_request_segment<rma_segment>);
 static_assert(atomic_segment<rma_segment, double, op::sum> && abandoned_segment<rma_segment>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

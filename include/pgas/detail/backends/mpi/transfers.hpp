@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::mpi {
+namespace PGAS_NAMESPACE::detail::mpi {
 
 /// The request of an rput or rget: some requests of MPI, all for one transfer. A request of MPI that is under
 /// way cannot be dropped, so the destructor waits for its completion at this rank.
@@ -117,4 +117,4 @@ class row_types {
   std::array<entry, most> kept_{};  ///< the last one asked for comes first
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::mpi
+}  // namespace PGAS_NAMESPACE::detail::mpi

@@ -10,7 +10,7 @@
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words in the job's arena. Every word has lines of its own, and every access is a native atomic. A
 /// store rings the bell at the end of the word's lines.
@@ -198,4 +198,4 @@ class mapped_control : public control_of_locks {
 static_assert(control_of_cores<mapped_control> && roomy_slot<mapped_control::slot_type> &&
               waking_cell<mapped_control::cell_type>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A ring of messages in the job's arena, for each sender and receiver.
 ///
@@ -226,4 +226,4 @@ class mapped_mailbox {
 };
 static_assert(mailbox_of_words<mapped_mailbox>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

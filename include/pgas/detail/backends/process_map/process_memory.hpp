@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The memory of another process of this host, of any kind. Each copy is a system call, without that process'
 /// help.
@@ -144,4 +144,4 @@ class peer_memory {
   job const* job_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -15,7 +15,7 @@
 #include <pgas/vocabulary/op.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload in the job's arena: the address of a part is base + rank * stride on every rank.
 ///
@@ -211,4 +211,4 @@ class mapped_segment {
 static_assert(shared_segment<mapped_segment> && strided_segment<mapped_segment>);
 static_assert(atomic_segment<mapped_segment, double, op::sum>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -14,7 +14,7 @@
 #include <pgas/detail/types/plain_list.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload in memory that the ranks already had, outside any shared mapping. process_vm_readv and
 /// process_vm_writev reach a peer's part. If the system forbids those calls, a copy in the job's arena stands
@@ -246,4 +246,4 @@ class user_segment {
 static_assert(local_segment<user_segment> && !shared_segment<user_segment> && strided_segment<user_segment>);
 static_assert(separate_segment<user_segment>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

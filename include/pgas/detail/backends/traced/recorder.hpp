@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// One operation of a rank, with its times. Ranks are numbers in the job.
 struct traced_event {
@@ -317,4 +317,4 @@ class span_source {
   std::string place_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

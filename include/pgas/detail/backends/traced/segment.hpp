@@ -6,7 +6,7 @@
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/backends/traced/recorder.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words of another backend. Their waits are spans of a trace, and so are the library's spans on
 /// them.
@@ -210,4 +210,4 @@ class traced_segment : public Inner {
   span_source source_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include <limits>
 #include <pgas/vocabulary/expects.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 inline constexpr std::size_t line_bytes = 32;
 
@@ -139,4 +139,4 @@ class cache {
   std::array<line, lines> bytes_{};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -6,7 +6,7 @@
 #include <pgas/detail/machines/scc/memory.hpp>
 #include <pgas/machines/scc/options.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 using pgas::scc::dice;
 
@@ -58,4 +58,4 @@ class cache_adversary {
   std::size_t next_ = 0;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// The oracle: it knows the last write of each byte of a window, independent of all copies.
 ///
@@ -380,4 +380,4 @@ class checker : public rank_orders {
   std::vector<std::uint32_t> free_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// A core's test-and-set register. A read returns 1 if it was free, and takes it; any write frees it.
 struct test_and_set {
@@ -369,4 +369,4 @@ inline home_parts::~home_parts() { chip_->release_parts(parts_); }
 using rank_bootstrap = emulation::rank_bootstrap<chip>;
 static_assert(bootstrap<rank_bootstrap>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -4,7 +4,7 @@
 #include <pgas/detail/machines/scc/turns.hpp>
 #include <pgas/machines/scc/mesh.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// The kind of an access that leaves a core.
 enum class asks : std::uint8_t { read_word, read_line, write_word, write_line };
@@ -199,4 +199,4 @@ class clock {
   std::array<ticks, scheduler::most_cores> came_{}, holds_{}, served_{};  ///< of waiting accesses
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

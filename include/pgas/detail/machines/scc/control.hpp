@@ -8,7 +8,7 @@
 #include <pgas/detail/machines/control.hpp>
 #include <pgas/detail/machines/scc/chip.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words in their owners' memory, accessed past all caches. A read-modify-write holds the
 /// test-and-set register of the owner's core. Each access is a scheduling point. Memory: one line for each
@@ -228,4 +228,4 @@ class scc_control : public emulation::control_on<scc_control, scc::chip, scc::ho
 static_assert(comparing_control<scc_control>);
 static_assert(scoped_control<scc_control> && rooted_control<scc_control>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

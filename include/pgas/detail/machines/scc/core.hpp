@@ -14,7 +14,7 @@
 #include <pgas/machines/scc/options.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 using pgas::scc::counters;
 using pgas::scc::page_type;
@@ -393,4 +393,4 @@ class core {
   bool left_ = false;  ///< the current access has left the core
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

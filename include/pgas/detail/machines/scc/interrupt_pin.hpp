@@ -10,7 +10,7 @@
 #include <pgas/detail/types/scoped_value.hpp>
 #include <utility>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// A core's interrupt pin. Any core raises it, by a write to the core's configuration register. Its own core
 /// takes the interrupt: it lowers the pin and calls the handler.
@@ -128,4 +128,4 @@ class interrupt_pin {
   vector_clock known_{};  ///< the knowledge of the raising cores: an interrupt is a signal
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// A core's write-combining buffer. It collects stored bytes of one line for a single access to memory.
 class combining_buffer {
@@ -131,4 +131,4 @@ class lookup_table {
   std::unordered_map<page_number, unsigned> entry_of_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -6,7 +6,7 @@
 #include <pgas/concepts/mailbox.hpp>
 #include <pgas/detail/machines/scc/chip.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 namespace scc {
 
@@ -161,4 +161,4 @@ class scc_mailbox {
 };
 static_assert(mailbox<scc_mailbox>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// The range that one entry of a look-up table maps: 16 MiB.
 inline constexpr std::size_t page_bytes = std::size_t{1} << 24U;
@@ -159,4 +159,4 @@ class memory {
   std::vector<extents> free_buffers_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// An access as the oracle remembers it.
 struct checked_access {
@@ -200,4 +200,4 @@ class places {
   std::unordered_map<place, std::uint32_t, hash> numbers_{{place{}, 0}};
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// One core's knowledge of the others: how many releases of each core happened before its present.
 using vector_clock = std::array<std::uint32_t, 48>;
@@ -293,4 +293,4 @@ class rank_orders {
   std::unordered_map<system_address, vector_clock> elements_;  ///< that were stored to atomically
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -5,7 +5,7 @@
 #include <pgas/detail/machines/scc/checker.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// The call that would have ordered two accesses, of `other` and of the present rank.
 inline std::string remedy_of(checker::verdict const& v, std::string const& other) {
@@ -86,4 +86,4 @@ inline std::string report_of(open_buffers::verdict const& v, rank_t self, std::s
   return me + " found no fault";
 }
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

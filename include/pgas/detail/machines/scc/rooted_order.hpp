@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// The places at which the cores begin collectives, for the oracle's reports.
 class collective_places {
@@ -109,4 +109,4 @@ class [[nodiscard]] rooted_order {
   vector_clock before_{};  ///< what the program may rely on
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

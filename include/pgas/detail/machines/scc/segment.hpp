@@ -9,7 +9,7 @@
 #include <pgas/vocabulary/request.hpp>
 #include <string>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// A window's memory on the chip, for one core.
 ///
@@ -280,4 +280,4 @@ class scc_segment {
 static_assert(tagged_segment<scc_segment> && race_checked_segment<scc_segment> &&
               access_checked_segment<scc_segment> && !local_segment<scc_segment>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -5,7 +5,7 @@
 #include <pgas/detail/machines/scheduler.hpp>
 #include <pgas/machines/scc/options.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::scc {
+namespace PGAS_NAMESPACE::detail::scc {
 
 /// Gives a core's acquires and releases a scope, or its transfers a kind, while it lives. Does nothing
 /// without an oracle.
@@ -37,4 +37,4 @@ using pgas::scc::ticks;
 /// The order of the cores' turns on the chip.
 using scheduler = emulation::scheduler<options>;
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::scc
+}  // namespace PGAS_NAMESPACE::detail::scc

@@ -6,7 +6,7 @@
 #include <pgas/detail/machines/control.hpp>
 #include <pgas/detail/machines/simulated/machine.hpp>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words in their owners' memory. A store to another rank's word is a message; a load and a
 /// read-modify-write are a way there and back.
@@ -124,4 +124,4 @@ class simulated_control
 static_assert(control<simulated_control> && one_way_cell<simulated_control::cell_type> &&
               confirmed_word<simulated_control::cell_type>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

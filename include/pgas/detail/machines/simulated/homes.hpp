@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// The parts of a segment.
 struct home_parts {
@@ -100,4 +100,4 @@ struct home_boxes {
   std::vector<box> boxes;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

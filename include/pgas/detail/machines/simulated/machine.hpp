@@ -9,7 +9,7 @@
 #include <pgas/detail/machines/simulated/wires.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// All ranks with their memory and the network between them: every operation of a rank goes through it.
 ///
@@ -389,4 +389,4 @@ class machine {
   pool<letter> letters_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// Memory whose pages are zero, and exist once they are touched: parts, words and stacks of all ranks.
 class mapping {
@@ -61,4 +61,4 @@ class mapping {
   std::size_t bytes_;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// The transfers of one rank that a flush must wait for, by target. Memory: O(targets in flight).
 class transfers {
@@ -189,4 +189,4 @@ class rank_state {
   bool has_mail_ = false;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// The first failure of a run: its rank, its kind and its sentence.
 class failure {
@@ -369,4 +369,4 @@ class scheduler {
   time_point started_ = world_clock::now();
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

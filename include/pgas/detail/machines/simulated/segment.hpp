@@ -10,7 +10,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Payload whose bytes are copied when an operation starts, and whose time the network decides. The own part
 /// is plain memory, which costs nothing; no other part has an address, so that every access is counted.
@@ -135,4 +135,4 @@ class simulated_segment {
 static_assert(local_segment<simulated_segment> && !shared_segment<simulated_segment> &&
               atomic_segment<simulated_segment, double, op::sum> && started_flush_segment<simulated_segment>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

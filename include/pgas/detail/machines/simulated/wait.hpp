@@ -8,7 +8,7 @@
 #include <pgas/detail/types/function_ref.hpp>
 #include <span>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 struct wait;
 
@@ -52,4 +52,4 @@ struct wait : emulation::blocked {
   static constexpr std::size_t most_shown = 8;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

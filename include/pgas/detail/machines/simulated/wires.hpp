@@ -10,7 +10,7 @@
 #include <pgas/machines/simulated/options.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::simulated {
+namespace PGAS_NAMESPACE::detail::simulated {
 
 /// The interface of one node, which takes arriving messages one after another.
 ///
@@ -180,4 +180,4 @@ class wires {
   std::vector<interface> interfaces_;  ///< of each node
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::simulated
+}  // namespace PGAS_NAMESPACE::detail::simulated

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// The channel of the emulated machine: its hardware queues, four a core, of 118 words each.
 ///
@@ -193,4 +193,4 @@ class tile_channel {
 };
 static_assert(channel<tile_channel>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 #include <pgas/detail/machines/tile/machine.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail {
+namespace PGAS_NAMESPACE::detail {
 
 /// Control words in memory that the machine keeps coherent. An access is an instruction of costs::word
 /// cycles; a wait sleeps until another core changes its word, and handles messages meanwhile.
@@ -90,4 +90,4 @@ class tile_control
 };
 static_assert(control<tile_control>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail
+}  // namespace PGAS_NAMESPACE::detail

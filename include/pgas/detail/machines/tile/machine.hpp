@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine {
+namespace PGAS_NAMESPACE::detail::tile_machine {
 
 using emulation::waiters;
 
@@ -354,4 +354,4 @@ class machine {
 using rank_bootstrap = emulation::rank_bootstrap<machine>;
 static_assert(bootstrap<rank_bootstrap>);
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine
+}  // namespace PGAS_NAMESPACE::detail::tile_machine

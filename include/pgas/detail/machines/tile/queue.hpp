@@ -8,7 +8,7 @@
 #include <pgas/detail/machines/timeline.hpp>
 #include <vector>
 
-namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine {
+namespace PGAS_NAMESPACE::detail::tile_machine {
 
 using emulation::ticks;
 
@@ -78,4 +78,4 @@ struct home_queues {
   std::vector<std::array<queue, queues>> all;
 };
 
-}  // namespace pgas::inline PGAS_ASSERTIONS::detail::tile_machine
+}  // namespace PGAS_NAMESPACE::detail::tile_machine

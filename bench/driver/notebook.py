@@ -15,7 +15,7 @@ def one_line(text):
 
 def read(text):
     """[(pattern, [limit, what was tried...])], and [(suite or '', pattern, least ranks, most ranks, reason)]."""
-    _, limits, untargeted = re.split(r'^## .*$', text, flags=re.MULTILINE)
+    _, limits, untargeted, *_ = re.split(r'^## .*$', text, flags=re.MULTILINE)
     sections = re.split(r'^### `(.*)`$', limits, flags=re.MULTILINE)[1:]
     items = re.findall(r'^\* `([^`]*)` \((?:any suite|suite (\w+)), (\d+) to (\d+) ranks\): (.*(?:\n  .*)*)', untargeted, re.MULTILINE)
     assert len(items) == len(re.findall(r'^\* ', untargeted, re.MULTILINE)), 'an item under "Rows without a target" has another form'

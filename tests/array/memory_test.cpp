@@ -9,7 +9,7 @@
 #include <new>
 #include <pgas/array/halo_plan.hpp>
 #include <pgas/array/shape.hpp>
-#include <pgas/detail/team/open_accesses.hpp>
+#include <pgas/detail/team/open_epochs.hpp>
 #include <pgas/distributions/block_cyclic.hpp>
 #include <pgas/distributions/cyclic.hpp>
 #include <pgas/layouts/cyclic_tiles.hpp>
@@ -181,7 +181,7 @@ TEST_CASE("memory: each protocol has the words and the private memory that sync/
 
 TEST_CASE("memory: a window stores in a byte for each rank whether it has locked its part") {
   for_ranks(2, [](rank_t ranks) {
-    auto const used = memory_of([&] { return pgas::detail::open_accesses(ranks); });
+    auto const used = memory_of([&] { return pgas::detail::open_epochs(ranks); });
     CHECK(used.kept == static_cast<std::size_t>(ranks));
   });
 }

@@ -605,7 +605,7 @@ TEST_CASE("lock: the next lock on any window throws an error that a destructor k
 }
 
 TEST_CASE("open accesses: a window knows which parts are locked, and which epochs stand in a lock's way") {
-  pgas::detail::open_accesses open(3);
+  pgas::detail::open_epochs open(3);
   auto const parts = [&] {
     std::vector<rank_t> locked;
     open.for_each_lock([&](rank_t part) { locked.push_back(part); });

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pgas/detail/copy/overlap.hpp>
-#include <pgas/detail/window/target_part.hpp>
+#include <pgas/detail/window/part_access.hpp>
 #include <pgas/vocabulary/rows_of.hpp>
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace PGAS_NAMESPACE::detail {
 
 /// The state of a view of one rank's part beside the part, and the checks of its arguments.
 template <class State, hints Hints, part_is Where = State::parts>
-class checked_part : protected target_part<State, Hints, Where> {
-  using part = target_part<State, Hints, Where>;
+class checked_part : protected part_access<State, Hints, Where> {
+  using part = part_access<State, Hints, Where>;
 
  public:
   using typename part::value_type;
@@ -23,7 +23,7 @@ class checked_part : protected target_part<State, Hints, Where> {
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
   explicit checked_part(checked_part<State, Hints, Asked> const& asked) noexcept
-      : part(static_cast<target_part<State, Hints, Asked> const&>(asked)),
+      : part(static_cast<part_access<State, Hints, Asked> const&>(asked)),
         memory_(asked.memory_),
         size_(asked.size_) {}
 

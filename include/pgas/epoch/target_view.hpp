@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <pgas/detail/processor/prefetch_to_write.hpp>
-#include <pgas/epoch/target_atomics.hpp>
+#include <pgas/epoch/atomic_updates.hpp>
 #include <utility>
 
 namespace PGAS_NAMESPACE {
@@ -37,8 +37,8 @@ class global_ref;
 /// If ranks of a node share memory and nodes do not, the part is near or far. An access to one element
 /// then tests that; `visit` tests it once.
 template <class State, hints Hints, part_is Where = State::parts>
-class target_view : public detail::target_atomics<State, Hints, Where> {
-  using base = detail::target_atomics<State, Hints, Where>;
+class target_view : public detail::atomic_updates<State, Hints, Where> {
+  using base = detail::atomic_updates<State, Hints, Where>;
 
  public:
   /// For epochs.

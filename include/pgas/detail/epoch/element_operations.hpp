@@ -7,7 +7,7 @@
 #include <pgas/concepts/access_kind.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/detail/elements/native_element.hpp>
-#include <pgas/detail/window/target_part.hpp>
+#include <pgas/detail/window/part_access.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
 #include <vector>
@@ -57,7 +57,7 @@ void combine(T* to, T const* from, std::size_t count, Op op) noexcept {
 template <class State, hints Hints, part_is Where>
 class element_operations {
  public:
-  using part_type = target_part<State, Hints, Where>;
+  using part_type = part_access<State, Hints, Where>;
   using value_type = typename State::value_type;
   using memory_type = typename State::element_modes_type::memory_type;
 
@@ -105,7 +105,7 @@ class element_operations {
     } else if constexpr (is_native<Op> || (user_operation_on<Op, value_type> && is_native<op::replace>)) {
       modify_each(first, values, before, op);
     } else {
-      element_lock const hold(part_.state(), part_.rank());
+      accumulate_lock const hold(part_.state(), part_.rank());
       modify_copies(first, values, before, op);
     }
   }
@@ -121,7 +121,7 @@ class element_operations {
       modify_one_by_one();
       return compare_exchange(i, expected, desired);
     } else {
-      element_lock const hold(part_.state(), part_.rank());
+      accumulate_lock const hold(part_.state(), part_.rank());
       value_type const found = read_home(i);
       if (same_bytes(found, expected)) write_home(i, desired);
       return found;
@@ -135,7 +135,7 @@ class element_operations {
       modify_one_by_one();
       return atomic_load(i);
     } else {
-      element_lock const hold(part_.state(), part_.rank());
+      accumulate_lock const hold(part_.state(), part_.rank());
       return read_home(i);
     }
   }
@@ -147,7 +147,7 @@ class element_operations {
       modify_one_by_one();
       atomic_store(i, value);
     } else {
-      element_lock const hold(part_.state(), part_.rank());
+      accumulate_lock const hold(part_.state(), part_.rank());
       write_home(i, value);
     }
   }
@@ -257,7 +257,7 @@ class element_operations {
       modify_one_by_one();
       return fetch_op(i, value, op);
     } else {
-      element_lock const hold(part_.state(), part_.rank());
+      accumulate_lock const hold(part_.state(), part_.rank());
       value_type const old = read_home(i);
       write_home(i, op(old, value));
       return old;

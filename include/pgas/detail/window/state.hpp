@@ -7,12 +7,12 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/concepts/part_is.hpp>
-#include <pgas/detail/elements/element_lock.hpp>
+#include <pgas/detail/elements/accumulate_lock.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/detail/job/held_locks.hpp>
 #include <pgas/detail/mail/mail_office.hpp>
 #include <pgas/detail/numbers/number_of_pair.hpp>
-#include <pgas/detail/team/open_accesses.hpp>
+#include <pgas/detail/team/open_epochs.hpp>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/text/text.hpp>
 #include <pgas/detail/types/local_shared_ptr.hpp>
@@ -202,7 +202,7 @@ struct window_state : use_count, lock_holder {
   [[no_unique_address]] element_modes_type elements;  ///< modifies single elements of each part
   std::size_t size;                                   ///< of the own part, in elements
   std::uint64_t number;                               ///< of its locks, the same on every rank of the job
-  open_accesses access_open;                          ///< the open epochs in which this rank accesses parts
+  open_epochs access_open;                            ///< the open epochs in which this rank accesses parts
   bool exposure_open = false;                         ///< an exposure or a fence epoch is open
   deferred_error* deferred;                           ///< that of the team, one load nearer
 

@@ -14,19 +14,19 @@ namespace PGAS_NAMESPACE::detail {
 /// An element of a near part is stored and loaded, and a few of them are copied here. Every other transfer is
 /// one call of the coherence policy, which hands it to the segment. Callers have checked their arguments.
 template <class State, hints Hints, part_is Where = State::parts>
-class target_part {
+class part_access {
  public:
   using value_type = typename State::value_type;
   using segment_type = typename State::segment_type;
   using coherence_type = typename State::coherence_type;
 
-  target_part(State& state, rank_t target) : state_(&state), rank_(target) {
+  part_access(State& state, rank_t target) : state_(&state), rank_(target) {
     if constexpr (has_address) base_ = state.part_if_near(target);
   }
   /// The same part, once its nearness is known.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
-  explicit target_part(target_part<State, Hints, Asked> const& asked) noexcept
+  explicit part_access(part_access<State, Hints, Asked> const& asked) noexcept
       : state_(&asked.state()), rank_(asked.rank()) {
     if constexpr (has_address) base_ = asked.elements();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/elements/element_lock.hpp>
+#include <pgas/detail/elements/accumulate_lock.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <thread>
 

@@ -12,12 +12,12 @@ namespace PGAS_NAMESPACE::detail {
 ///
 /// A lock opens and ends by a store each. To count the locks would take a quarter of the time of a free lock,
 /// so other epochs look at the bytes of all parts when they open.
-class open_accesses {
+class open_epochs {
  public:
-  explicit open_accesses(rank_t ranks) : has_lock_(static_cast<std::size_t>(ranks)) {}
+  explicit open_epochs(rank_t ranks) : has_lock_(static_cast<std::size_t>(ranks)) {}
 
   /// An epoch that is no lock opens, or ends.
-  open_accesses& operator=(bool open) noexcept {
+  open_epochs& operator=(bool open) noexcept {
     other_ = open ? other::one_epoch : other::none;
     return *this;
   }

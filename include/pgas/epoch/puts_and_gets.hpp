@@ -13,9 +13,9 @@ namespace PGAS_NAMESPACE::detail {
 
 /// The transfers of a target view: puts and gets of elements, runs and rows, and of pieces of the own part.
 template <class State, hints Hints, part_is Where = State::parts>
-class target_transfers : public checked_part<State, Hints, Where>,
-                         public refuses_temporaries_of_views<typename State::value_type> {
-  using part = target_part<State, Hints, Where>;
+class puts_and_gets : public checked_part<State, Hints, Where>,
+                      public refuses_temporaries_of_views<typename State::value_type> {
+  using part = part_access<State, Hints, Where>;
   using refused = refuses_temporaries_of_views<typename State::value_type>;
 
  public:
@@ -28,7 +28,7 @@ class target_transfers : public checked_part<State, Hints, Where>,
   /// For visit.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
-  explicit target_transfers(target_transfers<State, Hints, Asked> const& asked) noexcept : checks(asked) {}
+  explicit puts_and_gets(puts_and_gets<State, Hints, Asked> const& asked) noexcept : checks(asked) {}
 
   /// Puts one element. `value` may be reused at return. Costs a store on shared memory, else a message.
   /// MPI_Put, shmem_p.

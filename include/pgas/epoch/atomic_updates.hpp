@@ -3,7 +3,7 @@
 
 #include <pgas/concepts/recorder.hpp>
 #include <pgas/detail/epoch/element_operations.hpp>
-#include <pgas/epoch/target_transfers.hpp>
+#include <pgas/epoch/puts_and_gets.hpp>
 #include <span>
 #include <string_view>
 
@@ -11,15 +11,15 @@ namespace PGAS_NAMESPACE::detail {
 
 /// The operations of a target view that modify elements in indivisible steps.
 template <class State, hints Hints, part_is Where = State::parts>
-class target_atomics : public target_transfers<State, Hints, Where> {
-  using base = target_transfers<State, Hints, Where>;
+class atomic_updates : public puts_and_gets<State, Hints, Where> {
+  using base = puts_and_gets<State, Hints, Where>;
 
  public:
   using base::base;
   /// For visit.
   template <part_is Asked>
     requires(Asked == part_is::near_or_far && Where != Asked)
-  explicit target_atomics(target_atomics<State, Hints, Asked> const& asked) noexcept : base(asked) {}
+  explicit atomic_updates(atomic_updates<State, Hints, Asked> const& asked) noexcept : base(asked) {}
   using typename base::value_type;
 
   /// Combines `value` into element i: element = op(element, value), in one indivisible step. It has happened

@@ -8,7 +8,7 @@
 #include <optional>
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
-#include <pgas/detail/numbers/number_of_pair.hpp>
+#include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/detail/team/handshake.hpp>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/types/plain_list.hpp>

@@ -8,7 +8,7 @@
 
 #include <array>
 #include <iostream>
-#include <pgas/detail/control/least_words.hpp>
+#include <pgas/collectives/slot_collectives.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <set>

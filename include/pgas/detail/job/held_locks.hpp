@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <pgas/concepts/control.hpp>
-#include <pgas/detail/numbers/number_of_pair.hpp>
+#include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/detail/types/plain_list.hpp>
 #include <string>
 #include <string_view>

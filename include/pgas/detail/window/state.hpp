@@ -10,8 +10,8 @@
 #include <pgas/detail/elements/accumulate_lock.hpp>
 #include <pgas/detail/elements/element_modes.hpp>
 #include <pgas/detail/job/held_locks.hpp>
+#include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/detail/mail/mail_office.hpp>
-#include <pgas/detail/numbers/number_of_pair.hpp>
 #include <pgas/detail/team/open_epochs.hpp>
 #include <pgas/detail/team/team_state.hpp>
 #include <pgas/detail/text/text.hpp>

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <pgas/detail/job/deadlock_search.hpp>
 #include <pgas/detail/job/launch.hpp>
-#include <pgas/detail/job/long_wait.hpp>
 #include <pgas/detail/job/wait.hpp>
 #include <pgas/options.hpp>
 #include <pgas/signals.hpp>

@@ -9,7 +9,7 @@
 #include <array>
 #include <iostream>
 #include <pgas/collectives/slot_collectives.hpp>
-#include <pgas/detail/elements/element_modes.hpp>
+#include <pgas/detail/elements/bulk_accumulate_lock.hpp>
 #include <pgas/sync/signal_counts.hpp>
 #include <set>
 
@@ -622,13 +622,13 @@ struct least_rounds {
 
 /// The modification of elements, written as a protocol.
 struct modes_of_elements {
-  static constexpr std::string_view name = "element_modes";
+  static constexpr std::string_view name = "bulk_accumulate_lock";
   static constexpr pgas::control_words words(rank_t) {
-    return pgas::detail::element_modes<weak::control>::words();
+    return pgas::detail::bulk_accumulate_lock<weak::control>::words();
   }
   template <class Control>
-  struct on : pgas::detail::element_modes<Control> {
-    using pgas::detail::element_modes<Control>::element_modes;
+  struct on : pgas::detail::bulk_accumulate_lock<Control> {
+    using pgas::detail::bulk_accumulate_lock<Control>::bulk_accumulate_lock;
   };
 };
 

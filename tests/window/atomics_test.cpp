@@ -217,7 +217,7 @@ TEST_CASE(
     "lost") {
   pgas::detail::control_archetype control;  // a part that no other rank uses
   constexpr unsigned bits = 3;
-  pgas::detail::element_modes<pgas::detail::control_archetype, bits> modes(control, {});
+  pgas::detail::bulk_accumulate_lock<pgas::detail::control_archetype, bits> modes(control, {});
   auto const combines = [&] { return modes.many_at_once(0, [] {}); };
   for (unsigned handles = (1U << bits) - 2; handles <= 2U << bits; ++handles) {
     CAPTURE(handles);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/epoch/epoch_base.hpp>
+#include <pgas/detail/epoch/checked_epoch.hpp>
 #include <pgas/detail/team/refused_temporaries.hpp>
 #include <pgas/detail/types/anything.hpp>
 #include <pgas/detail/window/only_call.hpp>

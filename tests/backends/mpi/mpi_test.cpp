@@ -3,10 +3,10 @@
 // test: mpirun
 #include "one_backend.hpp"
 
-#include "conformance/accumulate_lock.hpp"
 #include "conformance/bootstrap.hpp"
 #include "conformance/channel.hpp"
 #include "conformance/control.hpp"
+#include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/lock_protocol.hpp"
 #include "conformance/mailbox.hpp"

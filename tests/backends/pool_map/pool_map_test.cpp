@@ -20,9 +20,9 @@ using sound_pool = emulated_pool<flaw::none>;
 }  // namespace pgas_test
 
 #define PGAS_TEST_ONE_BACKEND pgas_test::sound_pool
-#include "conformance/accumulate_lock.hpp"
 #include "conformance/bootstrap.hpp"
 #include "conformance/control.hpp"
+#include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/post_protocol.hpp"
 #include "conformance/random_programs.hpp"

@@ -16,12 +16,12 @@ struct pgas_test::bootstrap_of<pgas::backends::simulated> {
   using type = pgas::detail::simulated::rank_bootstrap;
 };
 
-#include "conformance/accumulate_lock.hpp"
 #include "conformance/bootstrap.hpp"
 #include "conformance/channel.hpp"
 #include "conformance/channel_ends.hpp"
 #include "conformance/collective.hpp"
 #include "conformance/control.hpp"
+#include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/lock_protocol.hpp"
 #include "conformance/mailbox.hpp"

@@ -30,11 +30,11 @@ struct pgas_test::disturbed<pgas::backends::tile> {
   pgas::tile_machine::with_options with;
 };
 
-#include "conformance/accumulate_lock.hpp"
 #include "conformance/bootstrap.hpp"
 #include "conformance/channel.hpp"
 #include "conformance/channel_ends.hpp"
 #include "conformance/control.hpp"
+#include "conformance/element_lock.hpp"
 #include "conformance/fence_protocol.hpp"
 #include "conformance/lock_protocol.hpp"
 #include "conformance/mailbox.hpp"

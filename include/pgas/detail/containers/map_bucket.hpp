@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <pgas/detail/elements/native_element.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
 #include <pgas/epoch/target_view.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <pgas/vocabulary/transportable.hpp>
@@ -265,8 +265,8 @@ class map_words {
       return nothing{};
     }
   }
-  [[nodiscard]] native_element<std::uint64_t> element(std::size_t at) const noexcept {
-    return native_element<std::uint64_t>(near_[at]);
+  [[nodiscard]] atomic_element<std::uint64_t> element(std::size_t at) const noexcept {
+    return atomic_element<std::uint64_t>(near_[at]);
   }
 
   State* state_;

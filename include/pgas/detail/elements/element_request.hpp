@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <pgas/detail/elements/native_element.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <type_traits>
 
@@ -123,7 +123,7 @@ struct element_request {
 /// nothing if the element has no such operation.
 inline std::optional<std::uint64_t> carry_out(element_request const& request, std::byte* at) {
   return with_element(request.element, [&]<class T>(T) -> std::optional<std::uint64_t> {
-    native_element<T> const element(*reinterpret_cast<T*>(at));
+    atomic_element<T> const element(*reinterpret_cast<T*>(at));
     T const value = from_bits<T>(request.value);
     switch (request.action) {
       case element_action::load:

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 #include <pgas/concepts/access_kind.hpp>
-#include <pgas/detail/elements/element_modes.hpp>
-#include <pgas/detail/elements/native_element.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
+#include <pgas/detail/elements/bulk_accumulate_lock.hpp>
 #include <pgas/detail/window/part_access.hpp>
 #include <pgas/vocabulary/expects.hpp>
 #include <span>
@@ -105,7 +105,7 @@ class element_operations {
     } else if constexpr (is_native<Op> || (user_operation_on<Op, value_type> && is_native<op::replace>)) {
       modify_each(first, values, before, op);
     } else {
-      accumulate_lock const hold(part_.state(), part_.rank());
+      element_lock const hold(part_.state(), part_.rank());
       modify_copies(first, values, before, op);
     }
   }
@@ -121,7 +121,7 @@ class element_operations {
       modify_one_by_one();
       return compare_exchange(i, expected, desired);
     } else {
-      accumulate_lock const hold(part_.state(), part_.rank());
+      element_lock const hold(part_.state(), part_.rank());
       value_type const found = read_home(i);
       if (same_bytes(found, expected)) write_home(i, desired);
       return found;
@@ -135,7 +135,7 @@ class element_operations {
       modify_one_by_one();
       return atomic_load(i);
     } else {
-      accumulate_lock const hold(part_.state(), part_.rank());
+      element_lock const hold(part_.state(), part_.rank());
       return read_home(i);
     }
   }
@@ -147,7 +147,7 @@ class element_operations {
       modify_one_by_one();
       atomic_store(i, value);
     } else {
-      accumulate_lock const hold(part_.state(), part_.rank());
+      element_lock const hold(part_.state(), part_.rank());
       write_home(i, value);
     }
   }
@@ -198,8 +198,8 @@ class element_operations {
   // Operations that the segment knows. Where nearness is known at run time only, a near element is modified
   // by the processor, without a load from the segment.
   static constexpr bool may_be_at_hand = State::parts == part_is::near_or_far && Where != part_is::far;
-  [[nodiscard]] native_element<value_type> at_hand(std::size_t i) const noexcept {
-    return native_element<value_type>(part_.elements()[i]);
+  [[nodiscard]] atomic_element<value_type> at_hand(std::size_t i) const noexcept {
+    return atomic_element<value_type>(part_.elements()[i]);
   }
   /// True if the processor modifies an element by its address alone.
   template <class Op>
@@ -257,7 +257,7 @@ class element_operations {
       modify_one_by_one();
       return fetch_op(i, value, op);
     } else {
-      accumulate_lock const hold(part_.state(), part_.rank());
+      element_lock const hold(part_.state(), part_.rank());
       value_type const old = read_home(i);
       write_home(i, op(old, value));
       return old;

@@ -9,8 +9,8 @@
 #include <memory>
 #include <new>
 #include <pgas/concepts/segment.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
 #include <pgas/detail/elements/element_request.hpp>
-#include <pgas/detail/elements/native_element.hpp>
 #include <pgas/detail/mpi/member.hpp>
 #include <pgas/vocabulary/op.hpp>
 #include <type_traits>
@@ -231,8 +231,8 @@ class rma_window {
   [[nodiscard]] bool is_alone() const noexcept { return kept_->window == MPI_WIN_NULL; }
   /// An element of this rank's memory, which no window of MPI serves.
   template <class T>
-  [[nodiscard]] native_element<T> own_element(std::size_t at) const noexcept {
-    return native_element<T>(*reinterpret_cast<T*>(own_.data() + at));
+  [[nodiscard]] atomic_element<T> own_element(std::size_t at) const noexcept {
+    return atomic_element<T>(*reinterpret_cast<T*>(own_.data() + at));
   }
 
   /// Hints to MPI.

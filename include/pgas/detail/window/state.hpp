@@ -7,8 +7,8 @@
 #include <pgas/concepts/backend.hpp>
 #include <pgas/concepts/coherence_policy.hpp>
 #include <pgas/concepts/part_is.hpp>
-#include <pgas/detail/elements/accumulate_lock.hpp>
-#include <pgas/detail/elements/element_modes.hpp>
+#include <pgas/detail/elements/bulk_accumulate_lock.hpp>
+#include <pgas/detail/elements/element_lock.hpp>
 #include <pgas/detail/job/held_locks.hpp>
 #include <pgas/detail/job/job_wide_number.hpp>
 #include <pgas/detail/mail/mail_office.hpp>
@@ -76,11 +76,11 @@ struct window_state : use_count, lock_holder {
       parts != part_is::far && atomic_segment<segment_type, T, op::replace>;
   using element_lock_type = element_lock_on<control_type>;
   using element_modes_type =
-      std::conditional_t<has_native_elements, element_modes<control_type>, no_element_modes>;
+      std::conditional_t<has_native_elements, bulk_accumulate_lock<control_type>, no_element_modes>;
   /// The words of all protocols, and of the guard of elements.
   static constexpr control_words words(rank_t ranks) {
     return lock_words(ranks) +
-           (has_native_elements ? element_modes<control_type>::words() : element_lock_type::words());
+           (has_native_elements ? bulk_accumulate_lock<control_type>::words() : element_lock_type::words());
   }
 
   window_state(std::shared_ptr<team_state<Backend>> t, segment_type s, control_type c, std::string l)

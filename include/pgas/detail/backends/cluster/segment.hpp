@@ -137,28 +137,28 @@ class segment_of_nodes {
 
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) const {
-    if (T* const near = element<T>(at)) return native_element<T>(*near).fetch_op(value, op);
+    if (T* const near = element<T>(at)) return atomic_element<T>(*near).fetch_op(value, op);
     return far_.fetch_op(at, value, op);
   }
   template <class T, class Op>
   void combine(location at, std::span<T const> values, Op op) {
     T* const near = element<T>(at);
     if (near == nullptr) return far_.combine(at, values, op);
-    for (std::size_t i = 0; i < values.size(); ++i) native_element<T>(near[i]).fetch_op(values[i], op);
+    for (std::size_t i = 0; i < values.size(); ++i) atomic_element<T>(near[i]).fetch_op(values[i], op);
   }
   template <class T>
   T compare_exchange(location at, T expected, T desired) const {
-    if (T* const near = element<T>(at)) return native_element<T>(*near).compare_exchange(expected, desired);
+    if (T* const near = element<T>(at)) return atomic_element<T>(*near).compare_exchange(expected, desired);
     return far_.compare_exchange(at, expected, desired);
   }
   template <class T>
   T atomic_load(location at) const {
-    if (T* const near = element<T>(at)) return native_element<T>(*near).load();
+    if (T* const near = element<T>(at)) return atomic_element<T>(*near).load();
     return far_.template atomic_load<T>(at);
   }
   template <class T>
   void atomic_store(location at, T value) const {
-    if (T* const near = element<T>(at)) return native_element<T>(*near).store(value);
+    if (T* const near = element<T>(at)) return atomic_element<T>(*near).store(value);
     far_.atomic_store(at, value);
   }
 

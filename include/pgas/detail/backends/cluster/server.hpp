@@ -32,7 +32,7 @@ inline void combine_elements(request_head const& head, bytes_in body, std::byte*
     with_operation(head.op, [&]<class Op>(Op op) {
       if constexpr (operation_on<Op, T>) {
         for (std::size_t i = 0; i < body.size(); i += sizeof(T)) {
-          native_element<T>(*reinterpret_cast<T*>(at + i)).fetch_op(read_as<T>(body.data() + i), op);
+          atomic_element<T>(*reinterpret_cast<T*>(at + i)).fetch_op(read_as<T>(body.data() + i), op);
         }
       }
     });

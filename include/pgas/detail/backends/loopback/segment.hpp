@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <pgas/detail/backends/loopback/agent.hpp>
-#include <pgas/detail/elements/native_element.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
 #include <pgas/detail/job/ranks.hpp>
 #include <tuple>
 #include <utility>
@@ -196,7 +196,7 @@ class message_segment {
 
   template <class T, class Op>
   T fetch_op(location at, T value, Op op) {
-    if (is_own(at.rank)) return settled(at.rank), native_element<T>(element<T>(at)).fetch_op(value, op);
+    if (is_own(at.rank)) return settled(at.rank), atomic_element<T>(element<T>(at)).fetch_op(value, op);
     auto m = message_for(kind::element_modify, at);
     m.op = Op::kind;
     return on_element<T>(m, at.rank, value, {}, "fetch_op");
@@ -205,18 +205,18 @@ class message_segment {
   template <class T>
   T compare_exchange(location at, T expected, T desired) {
     if (is_own(at.rank))
-      return settled(at.rank), native_element<T>(element<T>(at)).compare_exchange(expected, desired);
+      return settled(at.rank), atomic_element<T>(element<T>(at)).compare_exchange(expected, desired);
     return on_element<T>(message_for(kind::element_compare, at), at.rank, desired, expected,
                          "compare_exchange");
   }
   template <class T>
   T atomic_load(location at) {
-    if (is_own(at.rank)) return native_element<T>(element<T>(at)).load();
+    if (is_own(at.rank)) return atomic_element<T>(element<T>(at)).load();
     return on_element<T>(message_for(kind::element_load, at), at.rank, {}, {}, "atomic_load");
   }
   template <class T>
   void atomic_store(location at, T value) {
-    if (is_own(at.rank)) return settled(at.rank), native_element<T>(element<T>(at)).store(value);
+    if (is_own(at.rank)) return settled(at.rank), atomic_element<T>(element<T>(at)).store(value);
     on_element<T>(message_for(kind::element_store, at), at.rank, value, {}, "atomic_store");
   }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <pgas/concepts/segment.hpp>
 #include <pgas/detail/copy/bulk_copy.hpp>
-#include <pgas/detail/elements/native_element.hpp>
+#include <pgas/detail/elements/atomic_element.hpp>
 #include <pgas/detail/job/asked_text.hpp>
 #include <pgas/detail/job/held_extent.hpp>
 #include <pgas/detail/job/ranks.hpp>
@@ -127,20 +127,20 @@ class mapped_segment {
   /// Modifies an element at a known address, without a load from the segment.
   template <class T, class Op>
   static T fetch_op(T& at, T value, Op op) noexcept {
-    return native_element<T>(at).fetch_op(value, op);
+    return atomic_element<T>(at).fetch_op(value, op);
   }
   /// Replaces the element by `desired` if its bytes equal those of `expected`; returns the old element.
   template <class T>
   T compare_exchange(location at, T expected, T desired) const noexcept {
-    return native_element<T>(at_element<T>(at)).compare_exchange(expected, desired);
+    return atomic_element<T>(at_element<T>(at)).compare_exchange(expected, desired);
   }
   template <class T>
   T atomic_load(location at) const noexcept {
-    return native_element<T>(at_element<T>(at)).load();
+    return atomic_element<T>(at_element<T>(at)).load();
   }
   template <class T>
   void atomic_store(location at, T value) const noexcept {
-    native_element<T>(at_element<T>(at)).store(value);
+    atomic_element<T>(at_element<T>(at)).store(value);
   }
 
  private:

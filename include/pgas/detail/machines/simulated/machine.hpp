@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <pgas/detail/machines/simulated/homes.hpp>
+#include <pgas/detail/machines/simulated/message_times.hpp>
 #include <pgas/detail/machines/simulated/rank_state.hpp>
-#include <pgas/detail/machines/simulated/wires.hpp>
 #include <vector>
 
 namespace PGAS_NAMESPACE::detail::simulated {
@@ -26,7 +26,7 @@ class machine {
         ranks_(static_cast<std::size_t>(ranks)) {}
 
   [[nodiscard]] scheduler& turns() noexcept { return turns_; }
-  [[nodiscard]] wires const& net() const noexcept { return wires_; }
+  [[nodiscard]] message_times const& net() const noexcept { return wires_; }
   [[nodiscard]] rank_state& of(rank_t r) noexcept { return ranks_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] pgas::simulated::counters& count(rank_t r) noexcept { return of(r).count; }
 
@@ -382,7 +382,7 @@ class machine {
   }
 
   scheduler turns_;
-  wires wires_;
+  message_times wires_;
   ticks lead_;
   std::vector<rank_state> ranks_;
   pool<message> messages_;

@@ -108,9 +108,9 @@ using element_lock_on =
 /// The object holds the lock for one short operation. A rank never holds two. The lock orders the operations
 /// on elements, and no other accesses of the program.
 template <class State>
-class accumulate_lock {
+class element_lock {
  public:
-  accumulate_lock(State& s, rank_t target)
+  element_lock(State& s, rank_t target)
       : scope_(order_as(s.control, order_scope::element)),
         lock_(s.control, State::lock_words(s.ranks()), target) {}
 

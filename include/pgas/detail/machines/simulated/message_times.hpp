@@ -83,7 +83,7 @@ using pgas::simulated::distance;
 
 /// The times of the network's data, and what makes messages wait: the origin's gap, the interface of the
 /// target's node, and the atomic unit of the target's memory.
-class wires {
+class message_times {
  public:
   /// The times of one distance, as ticks.
   struct link {
@@ -99,7 +99,7 @@ class wires {
     }
   };
 
-  wires(rank_t ranks, pgas::simulated::network const& net)
+  message_times(rank_t ranks, pgas::simulated::network const& net)
       : node_(std::max(1, net.node)),
         group_(std::max(1, net.group)),
         arrival_gap_(in_ticks(net.arrival_gap)),

@@ -17,11 +17,11 @@ inline constexpr bool is_native_element = std::is_arithmetic_v<T> && !std::is_sa
 /// acq_rel: pairs with `load` and the other operations on the same element, so that a program may synchronize
 /// through elements.
 template <class T>
-class native_element {
+class atomic_element {
   static_assert(is_native_element<T>);
 
  public:
-  explicit native_element(T& at) noexcept : element_(at) {}
+  explicit atomic_element(T& at) noexcept : element_(at) {}
 
   template <class Op>
   T fetch_op(T value, Op op) const noexcept {

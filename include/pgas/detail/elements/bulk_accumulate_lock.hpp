@@ -86,13 +86,13 @@ class mode_memory {
 ///           epoch. A count at its maximum stays there, and this rank then modifies that part one by one
 ///           until the epoch ends.
 template <control Control, unsigned bits = 31>
-class element_modes {
+class bulk_accumulate_lock {
  public:
   using memory_type = mode_memory;
 
   static constexpr control_words words() noexcept { return {.slots = 0, .cells = 1}; }
 
-  element_modes(Control& control, control_words first) : control_(&control), first_(first.cells) {}
+  bulk_accumulate_lock(Control& control, control_words first) : control_(&control), first_(first.cells) {}
 
   /// Call it before a single element of the part is modified. Returns when no rank combines many; none will
   /// until `withdraw`. A view that remembers the call is counted until `end_view`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <pgas/detail/elements/accumulate_lock.hpp>
-#include <pgas/detail/elements/element_modes.hpp>
+#include <pgas/detail/elements/bulk_accumulate_lock.hpp>
+#include <pgas/detail/elements/element_lock.hpp>
 #include <thread>
 
 #include "make.hpp"
@@ -51,7 +51,7 @@ void count_under(Backend& b, Boot& boot, std::string_view key) {
 /// modifies single elements for a while, in turn and also during the test.
 template <class Backend, class Boot>
 void count_in_both_modes(Backend& b, Boot& boot) {
-  using modes_type = pgas::detail::element_modes<typename Backend::control_type>;
+  using modes_type = pgas::detail::bulk_accumulate_lock<typename Backend::control_type>;
   constexpr int turn = 30;
   constexpr pgas::control_words before{.slots = 1, .cells = 1};
   auto control = make_control(b, boot, "modes c", before + modes_type::words());

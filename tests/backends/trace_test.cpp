@@ -29,7 +29,7 @@ static_assert(pgas::tagged_segment<traced<scc>::segment_type> &&
 
 namespace {
 
-constexpr rank_t ranks = 4;
+constexpr rank_t traced_ranks = 4;
 
 /// One span, as a viewer reads it.
 struct shown {
@@ -101,8 +101,9 @@ class traced_to {
 /// Each rank puts to, gets from and adds to the next rank.
 template <class Backend>
 void program() {
-  pgas::run<traced<Backend>>(ranks, [](auto& team) {
-    rank_t const next = (team.rank() + 1) % ranks, last = (team.rank() + ranks - 1) % ranks;
+  pgas::run<traced<Backend>>(traced_ranks, [](auto& team) {
+    rank_t const next = (team.rank() + 1) % traced_ranks,
+                 last = (team.rank() + traced_ranks - 1) % traced_ranks;
     auto const a = pgas::make_window<double>(team, 16);
     auto const b = pgas::make_window<double>(team, 16);
     {
@@ -156,7 +157,7 @@ TEST_CASE("a trace has a span for each epoch of each rank, with its window and r
     CAPTURE(real);
     trace const& t = on(real);
     std::set<std::string> windows;
-    for (rank_t r = 0; r < ranks; ++r) {
+    for (rank_t r = 0; r < traced_ranks; ++r) {
       CAPTURE(r);
       auto const fences = t.named("fence", r);
       REQUIRE(fences.size() == 3);
@@ -167,13 +168,13 @@ TEST_CASE("a trace has a span for each epoch of each rank, with its window and r
       auto const exposures = t.named("exposure", r, fences[0].of);
       REQUIRE(accesses.size() == 1);
       REQUIRE(exposures.size() == 1);
-      CHECK(accesses[0].with == std::vector<rank_t>{(r + 1) % ranks});
-      CHECK(exposures[0].with == std::vector<rank_t>{(r + ranks - 1) % ranks});
+      CHECK(accesses[0].with == std::vector<rank_t>{(r + 1) % traced_ranks});
+      CHECK(exposures[0].with == std::vector<rank_t>{(r + traced_ranks - 1) % traced_ranks});
       CHECK(fences[0].with.empty());
       auto const locks = t.named("lock", r);
       REQUIRE(locks.size() == 3);
       CHECK(locks[0].with == std::vector<rank_t>{r});
-      CHECK(locks[1].with == std::vector<rank_t>{(r + 1) % ranks});
+      CHECK(locks[1].with == std::vector<rank_t>{(r + 1) % traced_ranks});
       for (auto const& e : {fences[0], accesses[0], locks[0]}) CHECK(e.kind == "epoch");
       windows.insert({fences[0].of, fences[2].of});
     }
@@ -199,7 +200,7 @@ TEST_CASE("spans of a row nest, and times never run backward") {
       rows.insert(s.row);
     }
     // The fence beside the exposure, and the second lock, do not fit into the rank's one row.
-    CHECK(rows.size() == 2 * ranks);
+    CHECK(rows.size() == 2 * traced_ranks);
   }
 }
 
@@ -220,8 +221,9 @@ TEST_CASE("a wait ends no earlier than the awaited action began") {
     CHECK(checked > 0);
     for (char const* const all : {"barrier", "all_reduce"}) {
       double last_to_come = 0;
-      for (rank_t r = 0; r < ranks; ++r) last_to_come = std::max(last_to_come, t.named(all, r).at(0).begin);
-      for (rank_t r = 0; r < ranks; ++r) CHECK(t.named(all, r).at(0).end >= last_to_come);
+      for (rank_t r = 0; r < traced_ranks; ++r)
+        last_to_come = std::max(last_to_come, t.named(all, r).at(0).begin);
+      for (rank_t r = 0; r < traced_ranks; ++r) CHECK(t.named(all, r).at(0).end >= last_to_come);
     }
   }
 }
@@ -230,7 +232,7 @@ TEST_CASE("transfers lie in an epoch and show their target and number of bytes")
   for (bool const real : {true, false}) {
     CAPTURE(real);
     trace const& t = on(real);
-    for (rank_t r = 0; r < ranks; ++r) {
+    for (rank_t r = 0; r < traced_ranks; ++r) {
       auto const fence = t.named("fence", r).at(0);
       auto const access = t.named("access", r).at(0);
       std::vector<double> bytes;
@@ -240,14 +242,14 @@ TEST_CASE("transfers lie in an epoch and show their target and number of bytes")
         bool const is_second = s.begin >= access.begin && s.end <= access.end;
         if (!is_first && !is_second)
           continue;  // on memory without atomics, accumulate records accesses of its own
-        CHECK(s.with == std::vector<rank_t>{(r + 1) % ranks});
+        CHECK(s.with == std::vector<rank_t>{(r + 1) % traced_ranks});
         bytes.push_back(s.bytes);
       }
       CHECK(bytes == std::vector<double>{8, 24});
       auto const added = t.named("accumulate", r);
       REQUIRE(added.size() == 1);
       CHECK(added[0].bytes == 8);
-      CHECK(added[0].with == std::vector<rank_t>{(r + 1) % ranks});
+      CHECK(added[0].with == std::vector<rank_t>{(r + 1) % traced_ranks});
     }
   }
 }
@@ -352,7 +354,7 @@ TEST_CASE("a rank that does not exist is refused as without traces") {
 TEST_CASE("a killed rank leaves a readable file with the other ranks' spans") {
   temporary_folder const folder;
   traced_to const file(folder.path / "run.json");
-  CHECK_THROWS_AS(pgas::run<traced<process_map>>(ranks,
+  CHECK_THROWS_AS(pgas::run<traced<process_map>>(traced_ranks,
                                                  [](auto& team) {
                                                    team.barrier();
                                                    if (team.rank() == 2) ::kill(::getpid(), SIGKILL);

@@ -12,7 +12,6 @@ namespace pgas_test {
 namespace {
 
 using pgas::word;
-namespace mutants = mailed_channel_mutants;
 
 /// Runs program(team, channel) on two cores of the emulated chip, on a right or a wrong channel. Returns
 /// whether the program ended well.
@@ -41,8 +40,8 @@ TEST_CASE("channel: a receiver returns room by itself, or a sender that gets no 
       }
     }
   };
-  CHECK(passes<mutants::none>(one_way));
-  CHECK(!passes<mutants::no_room>(one_way));
+  CHECK(passes<mailed_channel_mutants::none>(one_way));
+  CHECK(!passes<mailed_channel_mutants::no_room>(one_way));
 }
 
 TEST_CASE("channel: a message stays behind kept ones of its queue, or it overtakes them") {
@@ -69,8 +68,8 @@ TEST_CASE("channel: a message stays behind kept ones of its queue, or it overtak
       }
     }
   };
-  CHECK(passes<mutants::none>(overtakes));
-  CHECK(!passes<mutants::no_order>(overtakes));
+  CHECK(passes<mailed_channel_mutants::none>(overtakes));
+  CHECK(!passes<mailed_channel_mutants::no_order>(overtakes));
 }
 
 TEST_CASE("channel: a rank reminds itself of messages that came while it held handlers, or forgets them") {
@@ -90,8 +89,8 @@ TEST_CASE("channel: a rank reminds itself of messages that came while it held ha
     team.barrier();
     c.handle(0, {});
   };
-  CHECK(passes<mutants::none>(holds));
-  CHECK(!passes<mutants::no_reminder>(holds));
+  CHECK(passes<mailed_channel_mutants::none>(holds));
+  CHECK(!passes<mailed_channel_mutants::no_reminder>(holds));
 }
 
 TEST_CASE("channel: on the emulated chip, random schedules and hostile caches lose no message") {

@@ -26,7 +26,6 @@ using pgas::message_options;
 using pgas::message_request;
 using pgas::word;
 namespace credits = pgas::credits;
-namespace mutants = messenger_mutants;
 using simulated_model = model<pgas::backends::simulated>;
 using tile_model = model<pgas::backends::tile>;
 
@@ -96,7 +95,7 @@ using program = std::function<void(any_messenger&)>;
 
 /// Runs a program with one type of messenger on ranks of one backend.
 template <class Backend, class Credits, message_form Form = message_form::tagged,
-          class Mutant = mutants::none>
+          class Mutant = messenger_mutants::none>
 void run_one(rank_t ranks, message_options const& o, program const& body) {
   pgas::run<Backend>(ranks, [&](auto& team) {
     auto m = Mutant::template make_messenger<Credits, Form>(team, o);
@@ -461,23 +460,23 @@ void receive_what_is_held(any_messenger& m, std::uint64_t seed) {
 TEST_CASE("messenger: no schedule loses an order or a message, unless a step is left out") {
   if (!has<tile_model>()) return;
   constexpr std::uint64_t few = 40, many = 400;
-  CHECK(first_failure<credits::none, mutants::none>(few) == 0);
-  CHECK(first_failure<credits::fixed, mutants::none>(few) == 0);
-  CHECK(first_failure<credits::none, mutants::no_age>(many) != 0);
-  CHECK(first_failure<credits::none, mutants::no_failure>(many) != 0);
-  CHECK(first_failure<credits::none, mutants::no_wake_by_receive>(many) != 0);
-  CHECK(first_failure<credits::none, mutants::no_answer>(many) != 0);
-  CHECK(first_failure<credits::none, mutants::none>(few, send_by_and_by) == 0);
-  CHECK(first_failure<credits::none, mutants::no_order>(many, send_by_and_by) != 0);
-  CHECK(first_failure<credits::fixed, mutants::eager>(many) != 0);
+  CHECK(first_failure<credits::none, messenger_mutants::none>(few) == 0);
+  CHECK(first_failure<credits::fixed, messenger_mutants::none>(few) == 0);
+  CHECK(first_failure<credits::none, messenger_mutants::no_age>(many) != 0);
+  CHECK(first_failure<credits::none, messenger_mutants::no_failure>(many) != 0);
+  CHECK(first_failure<credits::none, messenger_mutants::no_wake_by_receive>(many) != 0);
+  CHECK(first_failure<credits::none, messenger_mutants::no_answer>(many) != 0);
+  CHECK(first_failure<credits::none, messenger_mutants::none>(few, send_by_and_by) == 0);
+  CHECK(first_failure<credits::none, messenger_mutants::no_order>(many, send_by_and_by) != 0);
+  CHECK(first_failure<credits::fixed, messenger_mutants::eager>(many) != 0);
 }
 
 TEST_CASE("messenger: a message that was held and then cleared arrives, though the mailbox was full") {
   if (!has<scc_model>()) return;
   using none = credits::none;
   constexpr auto form = message_form::tagged;
-  using mixed = mutants::early_clear;
-  CHECK(first_failure<none, mutants::none, form, scc_model>(20, receive_what_is_held) == 0);
+  using mixed = messenger_mutants::early_clear;
+  CHECK(first_failure<none, messenger_mutants::none, form, scc_model>(20, receive_what_is_held) == 0);
   CHECK(first_failure<none, mixed, form, scc_model>(20, receive_what_is_held) != 0);
 }
 
@@ -506,7 +505,7 @@ TEST_CASE(
   using none = credits::none;
   auto o = with_budget(0);
   o.budget = pgas::messenger_on<pgas::backends::simulated, none>::least_budget(2, o) + 1200;
-  using stays = mutants::no_wake_by_memory;
+  using stays = messenger_mutants::no_wake_by_memory;
   CHECK(failure_of(&run_one<pgas::backends::simulated, none>, 2, o, blocked) == "");
   CHECK(failure_of(&run_one<pgas::backends::simulated, none, message_form::tagged, stays>, 2, o, blocked) !=
         "");
@@ -524,7 +523,7 @@ TEST_CASE("messenger: a receiver returns credit by itself, so a sender of one wa
     }
     if (m.rank() == 1) asked = m.counts().asked;
   };
-  using keeps = mutants::no_credits;
+  using keeps = messenger_mutants::no_credits;
   using backend = pgas::backends::simulated;
   CHECK(failure_of(&run_one<backend, credits::fixed>, 2, with_budget(30'000), one_way) == "");
   CHECK(asked == 0);
@@ -548,7 +547,7 @@ TEST_CASE("messenger: the form for control data keeps the order of each sender, 
     for (auto const which : all) m.wait(which);
     m.barrier();
   };
-  CHECK(first_failure<credits::none, mutants::none, message_form::control>(40, in_order) == 0);
+  CHECK(first_failure<credits::none, messenger_mutants::none, message_form::control>(40, in_order) == 0);
 }
 
 // Prediction

@@ -558,13 +558,13 @@ using pgas::observed_message;
 template <class Predictor>
 double hits(std::vector<observed_message> const& stream, std::size_t k) {
   auto p = std::make_unique<Predictor>();
-  std::size_t right = 0;
+  std::size_t as_expected = 0;
   for (std::size_t i = 0; i + k <= stream.size(); ++i) {
     auto const expected = p->ahead(k);
-    right += expected && *expected == stream[i + k - 1] ? 1U : 0U;
+    as_expected += expected && *expected == stream[i + k - 1] ? 1U : 0U;
     p->observe(stream[i]);
   }
-  return static_cast<double>(right) / static_cast<double>(stream.size() + 1 - k);
+  return static_cast<double>(as_expected) / static_cast<double>(stream.size() + 1 - k);
 }
 
 using by_period = pgas::prediction::periodicity<>;

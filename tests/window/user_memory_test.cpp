@@ -29,7 +29,7 @@ using pgas::reach;
 
 /// Calls body(team, how) on every backend with such windows, with each way to reach the memory.
 template <class Body>
-void each_way(Body const& body, std::initializer_list<rank_t> sizes = {1, 2, 3}) {
+void on_each_way(Body const& body, std::initializer_list<rank_t> sizes = {1, 2, 3}) {
   for (reach const how : {reach::in_place, reach::copies}) {
     everywhere<std::tuple<self_model, thread_model, process_model, loopback_model>>(
         [&](auto& team) { body(team, how); }, sizes);
@@ -74,7 +74,7 @@ TEST_CASE("random programs over memory of the ranks give byte-equal values, in p
 }
 
 TEST_CASE("a window over a rank's memory is that memory, with its contents, and parts may be of any size") {
-  each_way([](auto& team, reach how) {
+  on_each_way([](auto& team, reach how) {
     rank_t const n = team.size();
     std::vector<int> mine(5 * index(team.rank()), team.rank() + 1);  // none on rank 0
     {
@@ -104,7 +104,7 @@ TEST_CASE("a window over a rank's memory is that memory, with its contents, and 
 }
 
 TEST_CASE("after the boundary, adjacent bytes hold both the owner's stores and its peers' puts") {
-  each_way([](auto& team, reach how) {
+  on_each_way([](auto& team, reach how) {
     rank_t const n = team.size();
     std::vector<unsigned char> mine(1000, 255);
     auto w = make_window<unsigned char>(team, mine, how);
@@ -126,7 +126,7 @@ TEST_CASE("after the boundary, adjacent bytes hold both the owner's stores and i
 
 TEST_CASE(
     "under lock_all a rank gets its own stores from its own part, and sync shows it the other ranks' puts") {
-  each_way([](auto& team, reach how) {
+  on_each_way([](auto& team, reach how) {
     std::vector<int> mine(100);
     auto w = make_window<int>(team, mine, how);
     pgas::lock_all epoch{w};
@@ -168,7 +168,7 @@ TEST_CASE("each step of the policy that keeps copies is needed") {
 }
 
 TEST_CASE("more rows than one system call takes arrive, with gaps on either side or none") {
-  each_way([](auto& team, reach how) {
+  on_each_way([](auto& team, reach how) {
     constexpr std::size_t rows = 1100;
     std::vector<int> mine(4 * rows);
     auto w = make_window<int>(team, mine, how);
@@ -195,7 +195,7 @@ TEST_CASE("more rows than one system call takes arrive, with gaps on either side
 }
 
 TEST_CASE("signals work with a window over such memory as with any other") {
-  each_way([](auto& team, reach how) {
+  on_each_way([](auto& team, reach how) {
     std::vector<double> mine(8);
     auto w = make_window<double>(team, mine, how);
     auto signals = make_signals(w);
@@ -287,7 +287,7 @@ TEST_CASE(
     "memory that its own rank cannot read is refused on every rank, with that rank's number in the job, and "
     "the team "
     "works on") {
-  each_way(
+  on_each_way(
       [](auto& team, reach how) {
         if constexpr (requires {
                         team.state()->backend.attach_user_segment({}, {}).probe(pgas::probed_parts::all);
@@ -356,7 +356,7 @@ TEST_CASE("unmapped or read-only memory is an error of the put or get with rank,
 }
 
 TEST_CASE("ranks that ask for different windows get an error that says so") {
-  each_way(
+  on_each_way(
       [](auto& team, reach how) {
         std::vector<int> mine(4);
         auto const different = [&](std::string const& text, auto&& act) {

@@ -324,9 +324,10 @@ TEST_CASE("maps: each map keeps its promise in all orders of a few operations, a
   check(std::type_identity<maps::rep_sc<int, int, channel_type<>, by_remainder>>{}, with_servers(1));
 }
 
+/// The search ends where it finds the wrong variant, so its time is only a bound for one that it would miss.
 template <class Map>
 void is_found_in_orders(std::string const& what, plan const& acts, map_on_options options = with_servers(1)) {
-  CHECK_MESSAGE(in_all_orders<Map>(what, acts, options, time_of_a_case()) != "", what);
+  CHECK_MESSAGE(in_all_orders<Map>(what, acts, options, std::chrono::seconds(30)) != "", what);
 }
 
 TEST_CASE("maps: the search through all orders finds wrong variants") {
